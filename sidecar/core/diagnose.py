@@ -63,15 +63,25 @@ class AttemptEvidence:
     runner_log: str = ""
 
 
-def attempt_events(step: int, attempt: Attempt, evidence: AttemptEvidence) -> tuple[Event, ...]:
+NEVER_STARTED = Failure(code="never-started", message="stopped before the agent was started")
+
+
+def attempt_events(
+    step: int, attempt: Attempt, evidence: AttemptEvidence, *, is_stopping: bool
+) -> tuple[Event, ...]:
     """The events that lead a live attempt, whose warden is gone, to its end.
 
-    An attempt without a record was never started: no events, it is started by the caller.  Events
-    that the run has already seen are left out, so that doing it twice changes nothing.
+    An attempt without a record was never started: it needs no events, since the runner that is
+    told to start it does so now, unless the run is being stopped.  Events that the run has already
+    seen are left out, so that doing it twice changes nothing.
     """
-    if not evidence.has_record or attempt.state is AttemptState.SETTLED:
-        return ()
     number = attempt.number
+    if attempt.state is AttemptState.SETTLED:
+        return ()
+    if not evidence.has_record:
+        if is_stopping and attempt.state is AttemptState.STARTING:
+            return (SpawnFailed(step=step, attempt=number, failure=NEVER_STARTED),)
+        return ()
     events: list[Event] = []
     if attempt.state is AttemptState.STARTING:
         if evidence.spawn_failure is not None:

@@ -186,7 +186,7 @@ def _runner_started(run: Run, event: RunnerStarted, now: int) -> tuple[Run, Effe
         run, started = _start_next(run, now)
         return run, (*effects, *started, _NOW)
     for live_step, attempt in _live_attempts(run):
-        if attempt.state is AttemptState.STARTING:
+        if attempt.state is AttemptState.STARTING and run.stopping is None:
             effects += (StartAttempt(step=live_step.index, attempt=attempt.number),)
         if live_step.timeout_ms is not None:
             effects += (_deadline(live_step.index, attempt.started_at, live_step.timeout_ms, now),)

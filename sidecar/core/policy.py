@@ -72,6 +72,14 @@ ARGV_MAX_BYTES = 2 * 1024 * 1024
 TIMEOUT_MAX_MS = 2_147_483_647
 """Largest timer value every editor's language can hold (2^31 - 1 ms, about 24.8 days)."""
 
+STOP_REASON_MAX = 1000
+"""Characters of a stop's ``reason``: it stands in every status of the run from then on."""
+
+PARAMS_MAX_DEPTH = 64
+PARAMS_MAX_VALUES = 100_000
+"""Nesting and number of values in the params of one request: no honest request comes near, and
+looking at them stays far below a tenth of a second."""
+
 LIST_LIMIT = 50
 LIST_LIMIT_MAX = 1000
 EVENTS_LIMIT = 500
