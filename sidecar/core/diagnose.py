@@ -43,9 +43,8 @@ class AttemptEvidence:
 
     ``has_record``: the warden was forked at all.  The other fields are what the record says;
     ``runner_vanished`` means that the warden ended the tree because it had lost its runner, and
-    ``exit_before_loss`` that the agent had ended by itself before that.  ``search`` is the proof
-    that adopt obtained itself, if the record has none.  ``complete`` is false if the output was
-    still held open.
+    ``exit_before_loss`` that the agent had ended by itself before that.  ``proof`` is the record's,
+    or what adopt's own search gave.  ``complete`` is false if the output was still held open.
     """
 
     has_record: bool
@@ -55,7 +54,6 @@ class AttemptEvidence:
     runner_vanished: bool = False
     exit_before_loss: bool = False
     proof: Proof | None = None
-    search: Proof | None = None
     stdout_bytes: int = 0
     stderr_bytes: int = 0
     complete: bool = True
@@ -96,7 +94,7 @@ def attempt_events(
     elif attempt.state in {AttemptState.STARTING, AttemptState.RUNNING}:
         events.append(WardenLost(step=step, attempt=number))
     if attempt.proof.state is ProofState.PENDING:
-        proof = evidence.proof or evidence.search or NO_PROOF
+        proof = evidence.proof or NO_PROOF
         events.append(TreeEnded(step=step, attempt=number, proof=proof))
     if attempt.state is not AttemptState.CLEARING:
         events.append(

@@ -34,6 +34,9 @@ DRAIN_TOTAL_MS = 8000
 """After the agent's exit its output may be held open by others: what is there is taken until it
 was silent for the first, or the second has passed in all."""
 
+LEAVE_WAIT_MS = 5000
+"""How long a runner whose run is over waits for its wardens to end, so as to leave no zombie."""
+
 WARDEN_WAIT_MS = 20_000
 """How long an adopter waits for a living warden to finish: drain, grace and verification."""
 

@@ -22,6 +22,9 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _LINE_ENDS = re.compile(r"\r+\n")
 _SPACES = re.compile(r"\s+")
 
+# RFC 3629: how many bytes a character has, by its first one.
+_LENGTHS = ((0xF8, 1), (0xF0, 4), (0xE0, 3), (0xC0, 2), (0x80, 0), (0x00, 1))
+
 
 def decode(data: bytes) -> str:
     """``data`` as text; whatever is not UTF-8 becomes U+FFFD.  Control characters stay."""
@@ -61,10 +64,10 @@ def complete_prefix(data: bytes) -> int:
     bytes of an unfinished character at the end are left for the next page.
     """
     for back in range(1, min(4, len(data) + 1)):
-        byte = data[-back]
-        if byte < 0x80:
+        first = data[-back]
+        length = next(length for least, length in _LENGTHS if first >= least)
+        if length > back:
+            return len(data) - back
+        if length:
             break
-        if byte >= 0xC0:
-            need = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
-            return len(data) - back if need > back and byte < 0xF8 else len(data)
     return len(data)

@@ -60,23 +60,25 @@ _RUN_COLUMNS: tuple[type[Event], ...] = (
 
 
 def _run_row(
-    launched: Cell, started: Cell, stop: Cell, deadline: Cell, stored: Cell, rest: Cell
+    *, by_run: tuple[Cell, Cell, Cell, Cell, Cell], by_attempt: Cell
 ) -> dict[type[Event], Cell]:
-    cells = (launched, started, stop, deadline, stored, *(rest for _ in _ATTEMPT_COLUMNS))
+    """A row: the first five columns one by one, the attempt's all alike."""
+    cells = (*by_run, *(by_attempt for _ in _ATTEMPT_COLUMNS))
     return dict(zip(_RUN_COLUMNS, cells, strict=True))
 
 
+#                                       launched, started, stop, deadline, stored
 RUN_TABLE: dict[RunState, dict[type[Event], Cell]] = {
-    # A deadline cannot be set before the start.  ResultStored: stopped before it was started.
-    RunState.QUEUED: _run_row(_X, _A, _A, _I, _A, _X),
-    RunState.RUNNING: _run_row(_X, _A, _A, _A, _A, _A),
+    # A deadline cannot be set before the start.  Stored: it was stopped before it was started.
+    RunState.QUEUED: _run_row(by_run=(_X, _A, _A, _I, _A), by_attempt=_X),
+    RunState.RUNNING: _run_row(by_run=(_X, _A, _A, _A, _A), by_attempt=_A),
     # A paused run has no live attempt: what still comes of the old one is late.
-    RunState.PAUSED: _run_row(_X, _A, _A, _A, _A, _I),
+    RunState.PAUSED: _run_row(by_run=(_X, _A, _A, _A, _A), by_attempt=_I),
     # Terminal states absorb: nothing changes an outcome.
-    RunState.COMPLETE: _run_row(_X, _I, _I, _I, _I, _I),
-    RunState.FAILED: _run_row(_X, _I, _I, _I, _I, _I),
-    RunState.STOPPED: _run_row(_X, _I, _I, _I, _I, _I),
-    RunState.REJECTED: _run_row(_X, _I, _I, _I, _I, _I),
+    RunState.COMPLETE: _run_row(by_run=(_X, _I, _I, _I, _I), by_attempt=_I),
+    RunState.FAILED: _run_row(by_run=(_X, _I, _I, _I, _I), by_attempt=_I),
+    RunState.STOPPED: _run_row(by_run=(_X, _I, _I, _I, _I), by_attempt=_I),
+    RunState.REJECTED: _run_row(by_run=(_X, _I, _I, _I, _I), by_attempt=_I),
 }
 
 _S = AttemptState

@@ -1,0 +1,1 @@
+"""The supervising process, one per run."""
