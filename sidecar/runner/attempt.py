@@ -115,10 +115,9 @@ class LiveAttempt:
         )
 
     def _hear(self) -> list[Event]:
-        if self.warden.is_over:
-            return []
+        was_over = self.warden.is_over
         events = [event for fact in self.warden.read_messages() for event in self._events_of(fact)]
-        if self.warden.is_over and not self._is_proven:
+        if self.warden.is_over and not (was_over or self._is_proven):
             events.append(WardenLost(step=self.step, attempt=self.number))
         return events
 

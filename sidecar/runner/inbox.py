@@ -6,6 +6,7 @@ A command stays in the inbox until it has taken effect.  This module must never 
 
 from sidecar.core import policy
 from sidecar.core.commands import Posted
+from sidecar.core.errors import StorageError
 from sidecar.core.events import Event, StopRequested
 from sidecar.store.doorbell import RunBell
 from sidecar.store.inbox import Inbox
@@ -16,23 +17,28 @@ class InboxSource:
 
     def __init__(self, run_dir: str) -> None:
         self._inbox = Inbox(run_dir)
-        self._bell = RunBell(run_dir)
+        self._bell = _hang_up(run_dir)
         self._taken: set[str] = set()
-        self.next_at: int | None = 0
+        self.next_at = 0
 
     @property
     def fd(self) -> int | None:
         """The bell's descriptor, if there is a bell."""
-        return self._bell.fileno()
+        return None if self._bell is None else self._bell.fileno()
 
     def turn(self, now: int, *, is_woken: bool) -> list[Event]:
         """The new commands, in order, if it is time to look."""
-        if is_woken:
+        if is_woken and self._bell is not None:
             self._bell.receive()
-        elif self.next_at is None or now < self.next_at:
+        if not is_woken and now < self.next_at:
+            return []
+        try:
+            pending = self._inbox.pending()
+        except StorageError:
+            self.next_at = now + policy.STORAGE_RETRY_MS  # no descriptors left: they come back
             return []
         self.next_at = now + policy.INBOX_SCAN_MS
-        return [self._event_of(posted) for posted in self._inbox.pending() if self._is_new(posted)]
+        return [self._event_of(posted) for posted in pending if self._is_new(posted)]
 
     def _is_new(self, posted: Posted) -> bool:
         if posted.command_id in self._taken:
@@ -52,4 +58,13 @@ class InboxSource:
 
     def close(self) -> None:
         """Takes the bell down."""
-        self._bell.close()
+        if self._bell is not None:
+            self._bell.close()
+
+
+def _hang_up(run_dir: str) -> RunBell | None:
+    """A bell, if there can be one; the inbox is looked at without it too, only later."""
+    try:
+        return RunBell(run_dir)
+    except StorageError:
+        return None

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from sidecar.core import policy
 from sidecar.core.errors import StorageError
 from sidecar.procs import pump
-from sidecar.store import layout, rundir
+from sidecar.store import attempts, layout
 
 _STREAMS = (("stdout", layout.STDOUT_LOG), ("stderr", layout.STDERR_LOG))
 
@@ -38,7 +38,7 @@ class _Stream:
             return
         if self._pump is None:
             try:
-                self._log_fd = rundir.open_log(self._path)
+                self._log_fd = attempts.open_log(self._path)
             except StorageError:
                 self.state = pump.BLOCKED
                 return
@@ -114,6 +114,8 @@ class Output:
     def _drain_limit(self) -> int | None:
         if self._draining_since is None:
             return None
+        if self.is_complete:
+            return self._draining_since
         return min(
             self._grown_at + policy.DRAIN_SILENCE_MS,
             self._draining_since + policy.DRAIN_TOTAL_MS,

@@ -32,7 +32,10 @@ def preview(run_dir: RunDir, step: int, attempt: int) -> str:
 
 def runner_log_tail(run_dir: RunDir) -> str:
     """The last words of the runner before this one, as one plain line; mostly none."""
-    return text.one_line(text.decode(run_dir.runner_log_tail()), policy.RUNNER_LOG_TAIL_BYTES)
+    return text.one_line(
+        text.decode(run_dir.runner_log_tail(policy.RUNNER_LOG_TAIL_BYTES)),
+        policy.RUNNER_LOG_TAIL_BYTES,
+    )
 
 
 def _step(run_dir: RunDir, item: Step) -> StepResult:

@@ -9,9 +9,9 @@ import os
 
 from sidecar.core.errors import AgentUnavailable, SpawnRefused
 from sidecar.drivers import base, registry
-from sidecar.procs import boot, order, warden
+from sidecar.procs import order, warden
 from sidecar.procs.handle import WardenHandle
-from sidecar.store import layout
+from sidecar.store import attempts, layout
 from sidecar.store.rundir import LeasedRunDir
 
 
@@ -35,11 +35,11 @@ def warden_for(run_dir: LeasedRunDir, step: int, attempt: int, paths: list[str])
     plan = driver.order(asked, launch)
     state_dir = os.path.dirname(os.path.dirname(run_dir.path))
     env = base.environment(launch, asked, state_dir)
-    attempt_dir = run_dir.make_attempt(step, attempt)
-    run_dir.write_order(
+    attempt_dir = attempts.write_order(
+        run_dir,
         step,
         attempt,
-        order.encode(
+        order=order.encode(
             [os.fsencode(arg) for arg in plan.argv],
             [os.fsencode(f"{name}={value}") for name, value in env],
             os.fsencode(asked.cwd or launch.cwd),
@@ -47,10 +47,7 @@ def warden_for(run_dir: LeasedRunDir, step: int, attempt: int, paths: list[str])
         ),
         prompt=asked.prompt,
     )
-    adopt_argv = boot.boot_argv("adopt", run_dir.path, paths)
     try:
-        return warden.start(
-            run_dir.path, attempt_dir, run_dir.lease.fd, warden.SUBREAPER, adopt_argv
-        )
+        return warden.start(run_dir.path, attempt_dir, run_dir.lease.fd, paths=paths)
     except OSError as exc:
         raise SpawnRefused(f"no warden could be forked: {exc.strerror}") from exc

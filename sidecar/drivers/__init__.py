@@ -1,0 +1,1 @@
+"""Agents, sans-IO: bytes and messages in, events and bytes out."""

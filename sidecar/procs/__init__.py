@@ -1,0 +1,1 @@
+"""The operating system: processes, their trees, and the proof that they are gone."""

@@ -1,0 +1,1 @@
+"""The state directory: files, locks and doorbells."""

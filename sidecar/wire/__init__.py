@@ -1,0 +1,1 @@
+"""The JSON-RPC surface as data."""

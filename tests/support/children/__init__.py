@@ -1,0 +1,1 @@
+"""Programs that tests start as agents; each is a script of its own and imports nothing of ours."""
