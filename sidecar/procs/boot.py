@@ -54,7 +54,8 @@ def _become_ordinary() -> None:
     _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
     for number in (_signal.SIGINT, _signal.SIGHUP):
         _signal.signal(number, _signal.SIG_IGN)
-    _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
+    # TERM stays back until the runner's loop can take it for what it is: a request to stop.
+    _signal.pthread_sigmask(_signal.SIG_SETMASK, (_signal.SIGTERM,))
 
 
 def _run(run_dir: str, paths: list[str]) -> None:

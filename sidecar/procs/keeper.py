@@ -213,7 +213,7 @@ def _start_adopter(argv: list[str]) -> None:
                 posix.environ,
                 setsid=True,
                 setsigdef={*_signal.valid_signals()} - {_signal.SIGKILL, _signal.SIGSTOP},
-                setsigmask=(),
+                setsigmask=(_signal.SIGTERM, _signal.SIGHUP, _signal.SIGINT),  # see procs.spawn
             )
         except OSError:
             select.poll().poll(_ADOPT_PAUSE_MS)

@@ -21,6 +21,9 @@ from sidecar.procs import boot, warden
 
 RUNNER_LOG = "runner.log"
 
+# A runner decides what these mean to it; in the milliseconds before it has, they must not end it.
+_HELD_BACK = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+
 # Above everything that is placed below, so that no copy is overwritten before it is copied.
 _FIRST_FREE_FD = 16
 
@@ -85,7 +88,7 @@ def _spawn(mode: str, run_dir: str, env: Mapping[str, str], lease_fd: int | None
             file_actions=actions,
             setsid=True,
             setsigdef=signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP},
-            setsigmask=(),
+            setsigmask=_HELD_BACK,
         )
     except OSError as refused:
         name = errno.errorcode.get(refused.errno or 0, "?")

@@ -134,12 +134,12 @@ class Teller:
 
 
 def _lock(record_fd: int) -> None:
-    import select
-
     for _ in range(_LOCK_TRIES):
         try:
             fcntl.flock(record_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            import select  # hardly ever needed, and an agent is waiting to be started
+
             select.poll().poll(_LOCK_PAUSE_MS)
         except OSError as refused:
             if refused.errno in _NO_LOCKS:

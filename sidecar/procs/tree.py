@@ -32,9 +32,11 @@ _ASK_LAST_MS = 160
 # Ends wake us by SIGCHLD; this is for whoever dies below somebody else's eyes.
 _KILL_POLL_MS = 10
 
-# One advance may look so often for members that were forked while it stopped the others, and after
-# so many looks in vain it takes whole groups: one system call is faster than any storm of forks.
+# One advance may look so often for members that were forked while it stopped the others, and at so
+# many in all, which is a fraction of a second. After the first looks in vain it takes whole groups:
+# one system call is faster than any storm of forks.
 _FREEZE_ROUNDS = 200
+_FREEZE_LOOKS = 4000
 _STORM_ROUND = 3
 
 _NAMED_SURVIVORS = 20
@@ -177,8 +179,12 @@ class TreeEnding:
         Who is stopped starts nothing new: no child, and no replacement for a child that was killed.
         """
         found: list[identity.Stat] = []
+        n_looks = 0
         for round_no in range(_FREEZE_ROUNDS):
+            if n_looks > _FREEZE_LOOKS:
+                break
             found = self._scope.members()
+            n_looks += len(found)
             fresh = [member for member in found if self._is_new(member, self._stopped)]
             if not fresh:
                 break

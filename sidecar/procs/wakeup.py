@@ -26,6 +26,8 @@ class Wakeup:
         # A handler must exist for the wake-up to be written; what it would do is done by the loop.
         _signal.signal(_signal.SIGTERM, _pass)
         _signal.signal(_signal.SIGCHLD, _pass)
+        # The boot path held TERM back until now.
+        _signal.pthread_sigmask(_signal.SIG_UNBLOCK, (_signal.SIGTERM,))
 
     def take(self) -> bool:
         """Empties the pipe; whether one of the signals in it was TERM."""

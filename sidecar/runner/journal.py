@@ -34,6 +34,7 @@ from sidecar.store.layout import Layout
 from sidecar.store.rundir import LeasedRunDir
 
 Behind = StoreResult | FinishCommand | ReleaseMarker | Leave
+Written = AppendEvent | WriteStatus | Behind
 
 
 class Journal:
@@ -41,7 +42,8 @@ class Journal:
 
     ``newest`` gives the run as it is now, ``report`` builds its result; both are asked at the
     moment of writing, so that a delayed write carries the newest payload.  ``stored`` is called
-    with the outcome once the result is durable.  Times are monotonic milliseconds.
+    with the outcome once the result is durable, ``done`` with each effect once it is on disk.
+    Times are monotonic milliseconds.
     """
 
     def __init__(
@@ -52,12 +54,14 @@ class Journal:
         newest: Callable[[], Run],
         report: Callable[[Outcome], RunResult],
         stored: Callable[[Outcome], None],
+        done: Callable[[Written], None],
     ) -> None:
         self._layout = layout
         self._run_dir = run_dir
         self._newest = newest
         self._report = report
         self._stored = stored
+        self._done = done
         self._bells = Bells(layout)
         self._inbox = Inbox(run_dir.path)
         self._lines: deque[Recorded] = deque()
@@ -68,7 +72,7 @@ class Journal:
         self._trouble: str | None = None
         self.left = False
 
-    def take(self, effect: AppendEvent | WriteStatus | Behind, now: int) -> None:
+    def take(self, effect: Written, now: int) -> None:
         """Notes ``effect``; ``flush`` performs it."""
         match effect:
             case AppendEvent():
@@ -117,11 +121,11 @@ class Journal:
     def _write(self, now: int) -> None:
         while self._lines:
             self._run_dir.append(self._lines[0])
-            self._lines.popleft()
+            self._done(AppendEvent(recorded=self._lines.popleft()))
         self._write_status(now)
         while self._behind:
             self._perform(self._behind[0])
-            self._behind.popleft()
+            self._done(self._behind.popleft())
 
     def _write_status(self, now: int) -> None:
         """The newest state.  Commands and results behind it pull a coalesced write forward."""
@@ -129,9 +133,11 @@ class Journal:
             return
         if now < self._status_due and not self._behind:
             return
+        written = WriteStatus(urgency=self._status)
         self._run_dir.write_status(self._newest(), durable=self._status is Urgency.DURABLE)
         self._status = None
         self._status_due = None
+        self._done(written)
         self.ring("status")
 
     def _perform(self, effect: Behind) -> None:

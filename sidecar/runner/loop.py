@@ -105,6 +105,7 @@ class Runner:
             newest=lambda: self.run,
             report=self._report,
             stored=self._result_stored,
+            done=after_effect,
         )
 
     # --- the loop --------------------------------------------------------------------------------
@@ -143,7 +144,6 @@ class Runner:
             self.run, effects = lifecycle.step(self.run, self._queue.popleft(), clock.wall_ms())
             for effect in effects:
                 self._perform(effect, clock.now_ms())
-                self._after_effect(effect)
 
     def _poll(self, now: int) -> None:
         poll = select.poll()
@@ -202,6 +202,7 @@ class Runner:
                 | Leave()
             ):
                 self._journal.take(effect, now)
+                return  # it is done when it is on disk: the journal tells
             case StartAttempt(step=step, attempt=attempt):
                 self._start(step, attempt, now)
             case EndTree(step=step, attempt=attempt, grace_ms=grace_ms):
@@ -222,6 +223,7 @@ class Runner:
                 self._deadlines.clear()
             case _:
                 assert_never(effect)
+        self._after_effect(effect)
 
     def _start(self, step: int, attempt: int, now: int) -> None:
         """Gives the attempt a warden, unless it has, or had, one (then adopt knows its story)."""

@@ -66,7 +66,7 @@ def told(run_id: str) -> Expectation:
 
 
 def notification(method: str, **fields: object) -> Expectation:
-    """A notification of ``method`` whose params have these ``fields`` (others are not looked at)."""
+    """A notification of ``method`` whose params have these ``fields``, and maybe others."""
 
     def judge(params: dict[str, Any]) -> Verdict:
         same = all(params.get(name) == value for name, value in fields.items())

@@ -20,10 +20,11 @@ def marked(mark: Path) -> list[int]:
 
 def wait_marked(mark: Path, count: int) -> list[int]:
     """Wait until exactly ``count`` processes carry this mark; their pids."""
-    return wait_until(
-        lambda: pids if len(pids := marked(mark)) == count else None,
+    wait_until(
+        lambda: len(marked(mark)) == count,
         what=lambda: f"{count} processes with {mark.name}, there are {processes_of(mark)}",
     )
+    return marked(mark)
 
 
 def assert_none_marked(mark: Path) -> None:

@@ -17,66 +17,24 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
-from tests.support.expectations import Expectation, StatusMonitor, Verdict
+from tests.support.conversation import (
+    Conversation,
+    Note,
+    RefusedError,
+    RpcDeadlineError,
+    ServerGoneError,
+    UnreadError,
+)
+from tests.support.expectations import Expectation
 from tests.support.framing import Frames, FramingError, decode, frame
 from tests.support.wait import DEADLINE_S, wait_until
 
 T = TypeVar("T")
 
 READ_SIZE = 1 << 16
-SHOWN = 300  # characters of a message in the log
-LOG_TAIL = 60  # lines of the log in a failure
-
-# Told whether a test looks or not: the monitor reads them, so they never count as unread.
-MONITORED = ("run/status",)
-
-
-class RpcDeadlineError(AssertionError):
-    """What was waited for did not come in time."""
-
-
-class ServerGoneError(AssertionError):
-    """The server ended, or closed its output, while something was waited for."""
-
-
-class UnmeetableError(AssertionError):
-    """What was waited for can no longer come."""
-
-
-class UnreadError(AssertionError):
-    """The server said something that nobody had asked for, or waited for."""
-
-
-class RefusedError(AssertionError):
-    """A request that should have been carried out was answered with an error."""
-
-    def __init__(self, method: str, error: dict[str, Any], log: str) -> None:
-        super().__init__(f"{method} was refused: {error}\n{log}")
-        self.error = error
-
-
-@dataclass(slots=True)
-class Note:
-    """A notification, or a request of the server, in its place among all that came."""
-
-    method: str
-    params: dict[str, Any]
-    number: int
-    request_id: int | str | None = None
-    is_read: bool = False
-
-
-@dataclass(slots=True)
-class Answer:
-    """The answer to one request, in its place among all that came."""
-
-    message: dict[str, Any]
-    number: int
-    is_read: bool = False
 
 
 class Client:
@@ -86,11 +44,11 @@ class Client:
         assert proc.stdout is not None
         self.proc = proc
         self.name = name
-        self.monitor = StatusMonitor()
-        self.notes: list[Note] = []
-        self.answers: dict[int | str, list[Answer]] = {}
-        self.orphans: list[Answer] = []
-        """Answers without an id: to what could not be understood."""
+        self._talk = Conversation()
+        self.monitor = self._talk.monitor
+        self.notes = self._talk.notes
+        self.answers = self._talk.answers
+        self.orphans = self._talk.orphans
         self.is_reading = True
         self.read_size = READ_SIZE
         self.is_eof = False
@@ -102,10 +60,6 @@ class Client:
         self._outgoing = bytearray()
         self._frames = Frames()
         self._last_id = 0
-        self._asked: set[int | str] = set()
-        self._came = 0
-        self._log: list[str] = []
-        self._started_at = time.monotonic()
         self.is_closed = False
 
     # --- sending ---------------------------------------------------------------------------------
@@ -117,7 +71,7 @@ class Client:
 
     def send_json(self, message: object) -> None:
         """Write one message as it is, however odd."""
-        self._note_down("->", message)
+        self._talk.note_down("->", message)
         self.send(frame(message))
 
     def post(self, method: str, params: object = None, *, request_id: int | str = "") -> int | str:
@@ -125,7 +79,7 @@ class Client:
         if request_id == "":
             self._last_id += 1
             request_id = self._last_id
-        self._asked.add(request_id)
+        self._talk.asked.add(request_id)
         message = {"jsonrpc": "2.0", "id": request_id, "method": method}
         self.send_json(message if params is None else message | {"params": params})
         return request_id
@@ -133,7 +87,7 @@ class Client:
     def post_ascii(self, method: str, params: object) -> int | str:
         """Send a request with every character beyond ASCII escaped: lone surrogates, too."""
         self._last_id += 1
-        self._asked.add(self._last_id)
+        self._talk.asked.add(self._last_id)
         message = {"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": params}
         self.send(frame(json.dumps(message).encode()))
         return self._last_id
@@ -143,9 +97,16 @@ class Client:
         message = {"jsonrpc": "2.0", "method": method}
         self.send_json(message if params is None else message | {"params": params})
 
-    def expect_answers_to(self, *request_ids: int | str) -> None:
+    def new_id(self) -> str:
+        """A fresh id for a request that the test sends as bytes; its answer is expected."""
+        self._last_id += 1
+        request_id = f"own-{self._last_id}"
+        self._talk.asked.add(request_id)
+        return request_id
+
+    def expect_answers_to(self, *request_ids: float | str) -> None:
         """Say that these requests were sent as bytes, so that their answers are not unasked for."""
-        self._asked.update(request_ids)
+        self._talk.asked.update(request_ids)
 
     # --- waiting ---------------------------------------------------------------------------------
 
@@ -184,31 +145,14 @@ class Client:
 
     def expect(self, expectation: Expectation, *, deadline_s: float = DEADLINE_S) -> dict[str, Any]:
         """Wait for a notification; those of its method that came before it count as read."""
-        judged = 0
+        begin = 0
 
         def look() -> Note | None:
-            nonlocal judged
-            while judged < len(self.notes):
-                note = self.notes[judged]
-                judged += 1
-                if note.is_read or note.method != expectation.method:
-                    continue
-                match expectation.judge(note.params):
-                    case Verdict.MET:
-                        return note
-                    case Verdict.UNMEETABLE:
-                        story = f"not {expectation.what}: {note.params}"
-                        raise UnmeetableError(f"{story}\n{self.log()}")
-                    case Verdict.UNMET:
-                        pass
-            return None
+            nonlocal begin
+            found, begin = self._talk.find(expectation, begin)
+            return found
 
-        met = self._until(look, expectation.what, deadline_s)
-        for note in self.notes[: met.number]:
-            if note.method == expectation.method and note.number <= met.number:
-                note.is_read = True
-        met.is_read = True
-        return met.params
+        return self._until(look, expectation.what, deadline_s).params
 
     def unread(self, method: str) -> list[dict[str, Any]]:
         """Take all notifications of ``method`` that came and were not read; does not wait."""
@@ -217,7 +161,7 @@ class Client:
             note.is_read = True
         return [note.params for note in taken]
 
-    def read_until(self, condition: Callable[[], T], what: str) -> T:
+    def read_until(self, condition: Callable[[], T | Literal[False] | None], what: str) -> T:
         """Read until ``condition`` holds; for what no other method here waits for."""
         return self._until(condition, what)
 
@@ -273,18 +217,9 @@ class Client:
 
     def assert_all_read(self) -> None:
         """Fail if anything came that nobody read, or that nobody had asked for."""
-        unread = [f"answer {note.message}" for note in self.orphans if not note.is_read]
-        for request_id, answers in self.answers.items():
-            if len(answers) > 1:
-                unread.append(f"{len(answers)} answers to {request_id!r}")
-            unread += [f"answer {item.message}" for item in answers if not item.is_read]
-        unread += [
-            f"{note.method} {note.params}"
-            for note in self.notes
-            if not note.is_read and note.method not in MONITORED
-        ]
+        unread = self._talk.unread()
         if unread:
-            shown = "\n".join(text[:SHOWN] for text in unread[:20])
+            shown = "\n".join(unread[:20])
             raise UnreadError(f"{len(unread)} unread:\n{shown}\n{self.log()}")
         complaint = self.stderr()
         assert "Traceback" not in complaint, f"{self.name} complains:\n{complaint[-4000:]}"
@@ -297,7 +232,7 @@ class Client:
 
     def log(self) -> str:
         """The end of the conversation, for a failure."""
-        lines = [f"--- conversation with {self.name} (pid {self.proc.pid})", *self._log[-LOG_TAIL:]]
+        lines = [f"--- conversation with {self.name} (pid {self.proc.pid})", *self._talk.tail()]
         complaint = self.stderr().strip()
         if complaint:
             lines += ["--- its standard error", complaint[-2000:]]
@@ -307,7 +242,7 @@ class Client:
 
     def _until(
         self,
-        condition: Callable[[], T],
+        condition: Callable[[], T | Literal[False] | None],
         what: str,
         deadline_s: float = DEADLINE_S,
         *,
@@ -358,62 +293,21 @@ class Client:
                 raise FramingError(f"half a message at the end: {self._frames.rest[:200]!r}")
             return
         for body in self._frames.feed(data):
-            self._take(decode(body))
-
-    def _take(self, message: Any) -> None:
-        self._note_down("<-", message)
-        self._came += 1
-        if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
-            raise FramingError(f"not JSON-RPC 2.0: {message!r}")
-        if "method" in message:
-            self._take_note(message)
-            return
-        if ("result" in message) == ("error" in message) or "id" not in message:
-            raise FramingError(f"neither result nor error, or both, or no id: {message!r}")
-        answer = Answer(message=message, number=self._came)
-        request_id = message["id"]
-        if request_id is None:
-            self.orphans.append(answer)
-            return
-        if request_id not in self._asked:
-            raise UnreadError(f"an answer to nothing: {message!r}\n{self.log()}")
-        self.answers.setdefault(request_id, []).append(answer)
-
-    def _take_note(self, message: dict[str, Any]) -> None:
-        params = message.get("params") or {}
-        if not isinstance(params, dict):
-            raise FramingError(f"params that are no object: {message!r}")
-        note = Note(
-            method=message["method"],
-            params=params,
-            number=len(self.notes) + 1,
-            request_id=message.get("id"),
-        )
-        self.notes.append(note)
-        if note.method == "run/status":
-            self.monitor.see(params["run"])
-        if note.request_id is not None:
-            # What servers ask of editors (a progress token, a registration) is always granted.
-            self._outgoing += frame({"jsonrpc": "2.0", "id": note.request_id, "result": None})
+            asked = self._talk.take(decode(body))
+            if asked is not None:
+                # What servers ask of editors (a progress token) is always granted.
+                self._outgoing += frame({"jsonrpc": "2.0", "id": asked.request_id, "result": None})
 
     def _reap(self) -> int:
         # Output closed and process gone are two events; the second is waited for like the first.
-        code = wait_until(
-            lambda: (self.proc.poll(),) if self.proc.poll() is not None else None,
-            what=f"the end of {self.name}",
-        )[0]
-        assert code is not None
-        return code
+        wait_until(lambda: self.proc.poll() is not None, what=f"the end of {self.name}")
+        return int(self.proc.returncode)
 
     def _finish(self) -> None:
         self.is_closed = True
         self.hang_up()
         if self.proc.stdout is not None:
             self.proc.stdout.close()
-
-    def _note_down(self, arrow: str, message: object) -> None:
-        at_s = time.monotonic() - self._started_at
-        self._log.append(f"{at_s:8.3f} {arrow} {str(message)[:SHOWN]}")
 
 
 @contextlib.contextmanager

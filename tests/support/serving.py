@@ -7,6 +7,7 @@ file, so that a test never waits for a pipe that nobody reads.
 
 import os
 import shlex
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -55,9 +56,22 @@ class SidecarClient(Client):
         session: str | None = SESSION,
         capabilities: dict[str, Any] | None = None,
         params: dict[str, Any] | None = None,
-        **options: object,
+        **options: Any,
     ) -> dict[str, Any]:
         """Shake hands; ``options`` go into ``initializationOptions``, ``params`` beside them."""
+        asked = self.post_initialize(session, capabilities, params, **options)
+        result: dict[str, Any] = self.result(asked)
+        self.notify("initialized", {})
+        return result
+
+    def post_initialize(
+        self,
+        session: str | None = SESSION,
+        capabilities: dict[str, Any] | None = None,
+        params: dict[str, Any] | None = None,
+        **options: Any,
+    ) -> int | str:
+        """Send ``initialize`` without waiting for the answer; the id of the request."""
         if session is not None:
             options["sessionId"] = session
         request: dict[str, Any] = {
@@ -66,12 +80,10 @@ class SidecarClient(Client):
             "capabilities": capabilities or {},
             "initializationOptions": options,
         }
-        result: dict[str, Any] = self.call("initialize", request | (params or {}))
-        self.notify("initialized", {})
-        return result
+        return self.post("initialize", request | (params or {}))
 
     def launch(
-        self, shell: str | None = None, *, command: Sequence[str] | None = None, **fields: object
+        self, shell: str | None = None, *, command: Sequence[str] | None = None, **fields: Any
     ) -> dict[str, Any]:
         """Launch a command as a run; ``fields`` go into the launch, beside the step."""
         run: dict[str, Any] = self.call("run/launch", launch_of(shell, command, **fields))["run"]
@@ -93,37 +105,37 @@ class SidecarClient(Client):
         return runs
 
     def run_to_end(
-        self, shell: str | None = None, *, command: Sequence[str] | None = None, **fields: object
+        self, shell: str | None = None, *, command: Sequence[str] | None = None, **fields: Any
     ) -> dict[str, Any]:
         """Launch and wait; the run as it ended."""
         run = self.launch(shell, command=command, **fields)
         return self.wait_over(run["runId"])[0]
 
-    def stop(self, run_id: str, **params: object) -> dict[str, Any]:
+    def stop(self, run_id: str, **params: Any) -> dict[str, Any]:
         """Stop a run and wait until it is over, proof included."""
         wait_ms = int(DEADLINE_S * 1000)
         request = {"runId": run_id, "waitMs": wait_ms} | params
         run: dict[str, Any] = self.call("run/stop", request, deadline_s=DEADLINE_S + 5)["run"]
         return run
 
-    def text(self, run_id: str, **params: object) -> str:
+    def text(self, run_id: str, **params: Any) -> str:
         """The whole output of a run, page by page."""
         text, offset = "", 0
         while True:
             request = {"runId": run_id, "offset": offset} | params
             page = self.call("run/output", request)
-            text += page["text"]
+            text += str(page["text"])
             if page["eof"]:
                 return text
             assert page["nextOffset"] > offset, f"a page that leads nowhere: {page}"
             offset = page["nextOffset"]
 
-    def text_now(self, run_id: str, **params: object) -> str:
+    def text_now(self, run_id: str, **params: Any) -> str:
         """The first page of a run's output, as far as it has come."""
         page: dict[str, Any] = self.call("run/output", {"runId": run_id} | params)
         return str(page["text"])
 
-    def list(self, **params: object) -> list[dict[str, Any]]:
+    def list(self, **params: Any) -> list[dict[str, Any]]:
         """The runs that ``run/list`` tells of; a single page."""
         listed: dict[str, Any] = self.call("run/list", params)
         return list(listed["runs"])
@@ -134,7 +146,7 @@ def launch_of(
     command: Sequence[str] | None = None,
     *,
     step: Mapping[str, object] | None = None,
-    **fields: object,
+    **fields: Any,
 ) -> dict[str, Any]:
     """The params of a launch of one command; ``step`` adds to its only step."""
     what = {"shell": shell} if command is None else {"command": list(command)}
@@ -159,6 +171,7 @@ class Servers:
         new_session: bool = False,
     ) -> SidecarClient:
         """Start a server and nothing more; ``wrapper`` is a command that execs the server's."""
+        _hear_signals()
         name = f"server {len(self._clients) + 1}"
         stderr = self.state_dir.parent / f"{name.replace(' ', '-')}.stderr"
         with stderr.open("wb") as sink:
@@ -181,7 +194,7 @@ class Servers:
         session: str | None = SESSION,
         capabilities: dict[str, Any] | None = None,
         env: Mapping[str, str | None] | None = None,
-        **options: object,
+        **options: Any,
     ) -> SidecarClient:
         """Start a server and shake hands with it."""
         client = self.start(env=env)
@@ -244,15 +257,23 @@ class Gate:
 
     def open(self) -> None:
         """Let one waiting child through, once there is one."""
-        descriptor = wait_until(self._try_open, what=f"a child that waits at {self.path.name}")[0]
+        wait_until(self._try_open, what=f"a child that waits at {self.path.name}")
+
+    def _try_open(self) -> bool:
+        try:
+            descriptor = os.open(self.path, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:  # ENXIO: nobody reads yet
+            return False
         os.write(descriptor, b"go\n")
         os.close(descriptor)
+        return True
 
-    def _try_open(self) -> tuple[int] | None:
-        try:
-            return (os.open(self.path, os.O_WRONLY | os.O_NONBLOCK),)
-        except OSError:  # ENXIO: nobody reads yet
-            return None
+
+def _hear_signals() -> None:
+    """Undo what a shell does to its background jobs: an ignored signal is inherited by servers."""
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def lines_of(path: Path) -> list[str]:

@@ -29,15 +29,17 @@ def descriptors() -> dict[str, str]:
 
 
 print(
-    json.dumps({
-        "args": sys.argv[1:],
-        "cwd": os.getcwd(),  # noqa: PTH109
-        "env": dict(os.environ),
-        "fds": descriptors(),
-        "ignored": signals("SigIgn"),
-        "blocked": signals("SigBlk"),
-        "session": os.getsid(0),
-        "pid": os.getpid(),
-        "umask": int(os.umask(0)),
-    })
+    json.dumps(
+        {
+            "args": sys.argv[1:],
+            "cwd": os.getcwd(),  # noqa: PTH109
+            "env": dict(os.environ),
+            "fds": descriptors(),
+            "ignored": signals("SigIgn"),
+            "blocked": signals("SigBlk"),
+            "session": os.getsid(0),
+            "pid": os.getpid(),
+            "umask": int(os.umask(0)),
+        }
+    )
 )

@@ -12,7 +12,7 @@ import time
 MARK = sys.argv[1]
 WIDTH = int(sys.argv[2]) if len(sys.argv) > 2 else 3
 SLEEP = [sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)", MARK]
-QUIET = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+NULL = subprocess.DEVNULL
 
 
 def daemon(env: dict[str, str]) -> None:
@@ -23,7 +23,7 @@ def daemon(env: dict[str, str]) -> None:
     os.setsid()
     if os.fork():
         os._exit(0)
-    os.execve(sys.executable, SLEEP, env)
+    os.execve(sys.executable, SLEEP, env)  # noqa: S606
 
 
 def deep(left: int) -> None:
@@ -32,12 +32,12 @@ def deep(left: int) -> None:
         return
     if left:
         deep(left - 1)
-    os.execv(sys.executable, SLEEP)
+    os.execv(sys.executable, SLEEP)  # noqa: S606
 
 
 for _ in range(WIDTH):
-    subprocess.Popen(SLEEP, **QUIET)
-    subprocess.Popen(SLEEP, start_new_session=True, **QUIET)
+    subprocess.Popen(SLEEP, stdin=NULL, stdout=NULL, stderr=NULL)
+    subprocess.Popen(SLEEP, stdin=NULL, stdout=NULL, stderr=NULL, start_new_session=True)
     daemon(dict(os.environ))
     daemon({})
 deep(2)
