@@ -19,7 +19,7 @@ class InboxSource:
         self._inbox = Inbox(run_dir)
         self._bell = _hang_up(run_dir)
         self._taken: set[str] = set()
-        self.next_at = 0
+        self.next_at: int | None = 0
 
     @property
     def fd(self) -> int | None:
@@ -28,6 +28,8 @@ class InboxSource:
 
     def turn(self, now: int, *, is_woken: bool) -> list[Event]:
         """The new commands, in order, if it is time to look."""
+        if self.next_at is None:
+            return []
         if is_woken and self._bell is not None:
             self._bell.receive()
         if not is_woken and now < self.next_at:
@@ -57,9 +59,11 @@ class InboxSource:
         )
 
     def close(self) -> None:
-        """Takes the bell down."""
+        """Takes the bell down and looks no more.  Idempotent."""
+        self.next_at = None
         if self._bell is not None:
             self._bell.close()
+            self._bell = None
 
 
 def _hang_up(run_dir: str) -> RunBell | None:

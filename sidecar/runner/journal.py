@@ -25,8 +25,9 @@ from sidecar.core.effects import (
 )
 from sidecar.core.errors import StorageError
 from sidecar.core.events import Recorded
-from sidecar.core.result import RunResult
 from sidecar.core.states import Outcome, Run
+from sidecar.procs import clock
+from sidecar.runner import report
 from sidecar.store import markers
 from sidecar.store.doorbell import Bells
 from sidecar.store.inbox import Inbox
@@ -40,8 +41,8 @@ Written = AppendEvent | WriteStatus | Behind
 class Journal:
     """What is due to be written for one run.
 
-    ``newest`` gives the run as it is now, ``report`` builds its result; both are asked at the
-    moment of writing, so that a delayed write carries the newest payload.  ``stored`` is called
+    ``newest`` gives the run as it is now; it is asked at the moment of writing, so that a delayed
+    write carries the newest payload.  ``stored`` is called
     with the outcome once the result is durable, ``done`` with each effect once it is on disk.
     Times are monotonic milliseconds.
     """
@@ -52,14 +53,12 @@ class Journal:
         layout: Layout,
         run_dir: LeasedRunDir,
         newest: Callable[[], Run],
-        report: Callable[[Outcome], RunResult],
         stored: Callable[[Outcome], None],
         done: Callable[[Written], None],
     ) -> None:
         self._layout = layout
         self._run_dir = run_dir
         self._newest = newest
-        self._report = report
         self._stored = stored
         self._done = done
         self._bells = Bells(layout)
@@ -143,7 +142,8 @@ class Journal:
     def _perform(self, effect: Behind) -> None:
         match effect:
             case StoreResult(outcome=outcome):
-                self._run_dir.write_result(self._report(outcome))
+                result = report.build(self._run_dir, self._newest(), outcome, clock.wall_ms())
+                self._run_dir.write_result(result)
                 self._stored(outcome)
             case FinishCommand(command_id=command_id):
                 self._inbox.finish(command_id)

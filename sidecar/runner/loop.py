@@ -39,13 +39,12 @@ from sidecar.core.events import (
     StopRequested,
 )
 from sidecar.core.ids import ProcId
-from sidecar.core.result import RunResult
 from sidecar.core.states import Failure, Outcome, Run, StopCause
 from sidecar.procs import clock, identity
 from sidecar.procs.handle import WardenHandle
 from sidecar.procs.inherit import become_subreaper
 from sidecar.procs.wakeup import Wakeup, reap
-from sidecar.runner import report, start
+from sidecar.runner import start
 from sidecar.runner.attempt import LiveAttempt
 from sidecar.runner.inbox import InboxSource
 from sidecar.runner.journal import Journal
@@ -103,7 +102,6 @@ class Runner:
             layout=Layout(os.path.dirname(os.path.dirname(run_dir.path))),
             run_dir=run_dir,
             newest=lambda: self.run,
-            report=self._report,
             stored=self._result_stored,
             done=after_effect,
         )
@@ -201,6 +199,8 @@ class Runner:
                 | ReleaseMarker()
                 | Leave()
             ):
+                if isinstance(effect, StoreResult):
+                    self._inbox.close()  # the outcome is decided: nobody can ask for more
                 self._journal.take(effect, now)
                 return  # it is done when it is on disk: the journal tells
             case StartAttempt(step=step, attempt=attempt):
@@ -252,9 +252,6 @@ class Runner:
             else:
                 failure = Failure(code="never-started", message="stopped before it was started")
                 self.feed(SpawnFailed(step=step, attempt=attempt, failure=failure))
-
-    def _report(self, outcome: Outcome) -> RunResult:
-        return report.build(self._dir, self.run, outcome, clock.wall_ms())
 
     def _result_stored(self, outcome: Outcome) -> None:
         self.feed(ResultStored(outcome=outcome))

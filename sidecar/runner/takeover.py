@@ -137,7 +137,7 @@ def lead(run_dir: str, paths: list[str], lease: Lease) -> None:
     leased = LeasedRunDir(run_dir, lease)
     state = leased.read_current()
     if state.is_over:
-        return  # a crash between the terminal status and the marker: the caretaker sees to it
+        return  # a crash between the terminal status and the marker: that is the caretaker's
     runner = Runner(state, leased, paths)
     result = leased.read_result()
     if result is not None:
