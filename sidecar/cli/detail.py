@@ -70,8 +70,9 @@ def _because(run: Run) -> Line:
 
 
 def _about_step(step: Step, log_path: LogPath, now: int) -> Iterator[Line]:
-    title = f" {step.agent}" + (f": {step.label}" if step.label else "")
-    yield _fact(f"step {step.index}", Span(step.state, wording.tone_of(step.state)), said(title))
+    title = step.agent + (f": {step.label}" if step.label else "")
+    shown_state = Span(step.state, wording.tone_of(step.state))
+    yield _fact(f"step {step.index}", shown_state, Span(", "), said(title))
     if step.timeout_ms is not None:
         yield _detail("deadline", Span(duration(step.timeout_ms)))
     if step.started_at is not None:

@@ -13,8 +13,8 @@
     N      the agent of the run that was waited for exited with N
     128+S  the agent of the run that was waited for was ended by signal S
 
-``launch --wait``, ``launch --follow``, ``logs --follow`` and ``wait`` mirror the run; several runs
-are mirrored by the first of them, in the order given, that is not complete.
+``launch --wait``, ``launch --follow`` and ``wait`` mirror the run; several runs are mirrored by the
+first of them, in the order given, that is not complete.
 
 This module must never print or exit: it only names numbers.
 """

@@ -23,10 +23,9 @@ from sidecar.core.plan import Launch
 from sidecar.core.states import Run
 from sidecar.drivers import base, registry
 from sidecar.procs import order
-from sidecar.store import staging
+from sidecar.store import attempts, staging
 from sidecar.store.doorbell import STATUS, Bells
 from sidecar.store.layout import open_state_dir
-from sidecar.store.lease import Lease
 from sidecar.store.rundir import LeasedRunDir
 from sidecar.store.tokens import TokenLock
 
@@ -144,9 +143,8 @@ def _write(run_dir: LeasedRunDir, whole: Launch, first: bytes) -> Run:
     run, recorded = lifecycle.launched(event, whole.created_at)
     run_dir.append(recorded)
     run_dir.write_status(run, durable=True)
-    run_dir.make_attempt(FIRST_STEP, FIRST_ATTEMPT)
     prompt = whole.steps[FIRST_STEP].prompt
-    run_dir.write_order(FIRST_STEP, FIRST_ATTEMPT, first, prompt=prompt)
+    attempts.write_order(run_dir, FIRST_STEP, FIRST_ATTEMPT, order=first, prompt=prompt)
     return run
 
 

@@ -9,6 +9,7 @@ it may be shown to a person is for ``core.text``.
 This module must never write, repair, wait, or hold a whole log in memory.
 """
 
+import os
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import assert_never
@@ -98,7 +99,21 @@ def get(ctx: Context, ref: str) -> Snapshot:
 
     Raises ``InvalidParams``, ``NotFound``, ``AmbiguousId``, ``DamagedRun``, ``StorageError``.
     """
-    return snapshot_of(ctx, index.resolve(ctx.layout, ref))
+    return snapshot_of(ctx, _run_id(ctx, ref))
+
+
+def has_state_dir(ctx: Context) -> bool:
+    """Whether there is a state directory at all; without one there are no runs, and no trouble.
+
+    Also where there can be none: what a launch tells clearly, a list need not fail for.
+    """
+    try:
+        os.stat(ctx.layout.state_dir)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True  # whoever goes on finds out why it cannot be looked at
+    return True
 
 
 def snapshot_of(ctx: Context, run_id: str) -> Snapshot:
@@ -161,7 +176,7 @@ def events(ctx: Context, ref: str, after_seq: int = 0, limit: int | None = None)
     limit = _within(limit, policy.EVENTS_LIMIT, policy.EVENTS_LIMIT_MAX, "limit")
     if after_seq < 0:
         raise InvalidParams(f"event numbers count from 1: {after_seq}", field="afterSeq")
-    run_id = index.resolve(ctx.layout, ref)
+    run_id = _run_id(ctx, ref)
     return read_events(f"{ctx.layout.run_dir(run_id)}/{EVENTS}", after_seq, limit)
 
 
@@ -236,10 +251,18 @@ def problem_of(ctx: Context, run_id: str, error: DamagedRun | StorageError) -> P
     return Problem(path=ctx.layout.run_dir(run_id), error=error.message, damage=None)
 
 
+def _run_id(ctx: Context, ref: str) -> str:
+    if not has_state_dir(ctx):
+        raise NotFound(f"no run has this id: {ids.parse_prefix(ref)}", field="runId")
+    return index.resolve(ctx.layout, ref)
+
+
 def _candidates(
     ctx: Context, scope: Scope, cursor: str | None
 ) -> tuple[list[str], bool, list[Problem]]:
     """Ids, newest first; whether there are older ones; what lies among the runs and is none."""
+    if not has_state_dir(ctx):
+        return [], False, []
     if scope is Scope.ACTIVE:
         active = markers.active_ids(ctx.layout)
         return [run_id for run_id in reversed(active) if not cursor or run_id < cursor], False, []

@@ -1,7 +1,7 @@
 """Asking a run to end.
 
-The command is durable in the run's inbox before anybody is answered, so that it survives the caller,
-the runner and the machine; a run that nobody leads is ended by whoever adopts it.
+The command is durable in the inbox of the run before anybody is answered, so that it survives the
+caller, the runner and the machine; a run that nobody leads is ended by whoever adopts it.
 
 This module must never signal a process and never write a status: the answer only shows what the
 runner will make of the command.

@@ -98,6 +98,14 @@ def step(run: Run, event: Event, now: int) -> tuple[Run, Effects]:
     return after, (AppendEvent(recorded=recorded), *effects)
 
 
+def epilogue(run: Run) -> Effects:
+    """What is still to be done for a run that is over, in this order, however often."""
+    effects: Effects = (WriteStatus(urgency=Urgency.DURABLE),)
+    if run_proof(run).state in {ProofState.OBSERVED, ProofState.NOT_STARTED}:
+        effects += (ReleaseMarker(),)
+    return (*effects, Leave())
+
+
 def fold(run: Run | None, recorded: Recorded) -> Run:
     """``run`` after a record of its log; a record that is already folded in changes nothing."""
     if run is None:
@@ -241,10 +249,7 @@ def _deadline_passed(run: Run, event: DeadlinePassed, now: int) -> tuple[Run, Ef
 def _result_stored(run: Run, event: ResultStored, now: int) -> tuple[Run, Effects]:
     """The point of no return.  The outcome is the stored one: the file is the truth."""
     run = replace(run, state=event.outcome.state, outcome=event.outcome, ended_at=now)
-    effects: Effects = (WriteStatus(urgency=Urgency.DURABLE),)
-    if run_proof(run).state in {ProofState.OBSERVED, ProofState.NOT_STARTED}:
-        effects += (ReleaseMarker(),)
-    return run, (*effects, Leave())
+    return run, epilogue(run)
 
 
 # --- steps ---------------------------------------------------------------------------------------

@@ -54,7 +54,9 @@ class Keeper:
         self._is_over = False
         self._wake_at: int | None = None
         self._behind_since: int | None = None
-        self._wakeup_fd, wakeup_write_fd = posix.pipe2(posix.O_CLOEXEC | posix.O_NONBLOCK)
+        self._wakeup_fd, wakeup_write_fd = posix.pipe()
+        for fd in (self._wakeup_fd, wakeup_write_fd):
+            posix.set_blocking(fd, False)
         _signal.set_wakeup_fd(wakeup_write_fd, warn_on_full_buffer=False)
         # What exited before this line left no signal, but it is collected by the first turn.
         _signal.signal(_signal.SIGCHLD, _wake_up)
@@ -140,6 +142,7 @@ class Keeper:
             self._teller.tell(self._proof, durable=True)
             self._keep_record(now_ms)
         if self._behind_since is None or now_ms - self._behind_since >= STORAGE_PATIENCE_MS:
+            self._teller.close_record()
             _start_adopter(self._adopt_argv)
             self._is_over = True
 

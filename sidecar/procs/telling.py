@@ -74,6 +74,12 @@ class Teller:
             raise
         self._record_fd = record_fd
 
+    def close_record(self) -> None:
+        """Let the lock fall: all is said, and whoever waits for this warden need not any more."""
+        if self._record_fd != -1:
+            posix.close(self._record_fd)
+            self._record_fd = -1
+
     def tell(self, fact: "Fact", *, durable: bool) -> None:
         """Record a fact, ``durable`` with fdatasync, then send it; never blocks on the runner."""
         line = lines.encode(fact)
@@ -97,7 +103,7 @@ class Teller:
                 n_bytes = posix.write(self._record_fd, self._unwritten)
                 self._unwritten = self._unwritten[n_bytes:]
             if self._unsynced:
-                posix.fdatasync(self._record_fd)
+                _sync(self._record_fd)
                 self._unsynced = False
         except OSError:
             return False  # whatever it is, the finding must not be lost to it: the caller bounds it
@@ -131,6 +137,11 @@ class Teller:
             self._unread += data
         *said, self._unread = self._unread.split(b"\n")
         return [line.decode("ascii", "replace").split(" ") for line in said]
+
+
+def _sync(fd: int) -> None:
+    sync = getattr(posix, "fdatasync", posix.fsync)  # not every system has the cheaper one
+    sync(fd)
 
 
 def _lock(record_fd: int) -> None:

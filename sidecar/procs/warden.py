@@ -259,7 +259,7 @@ def _open_stdin(attempt_fd: int, stdin: str) -> int:
 
 
 def _pipe() -> tuple[int, int]:
-    ends = posix.pipe2(posix.O_CLOEXEC)
+    ends = posix.pipe()  # closed on exec, as all descriptors that Python makes
     try:
         fcntl.fcntl(ends[1], fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
     except (OSError, AttributeError):

@@ -122,6 +122,12 @@ class Runner:
         self._inbox.close()
         self._dir.close()
 
+    def finish(self) -> None:
+        """Writes what follows an end that the log tells already: status, marker, doorbells."""
+        for effect in lifecycle.epilogue(self.run):
+            self._perform(effect, clock.now_ms())
+        self.lead()
+
     def _may_leave(self, now: int) -> bool:
         """All is written; the wardens, who have said all, are waited for a moment."""
         if self._leave_at is None:

@@ -133,12 +133,16 @@ def events(run_dir: LeasedRunDir, run: Run, now: int) -> list[Event]:
 
 
 def lead(run_dir: str, paths: list[str], lease: Lease) -> None:
-    """Leads the run in ``run_dir``, whose lease was free until now, to its end."""
+    """Leads the run in ``run_dir``, whose lease was free until now, to its end.
+
+    One whose log already tells the end only lacks what is written after it.
+    """
     leased = LeasedRunDir(run_dir, lease)
     state = leased.read_current()
-    if state.is_over:
-        return  # a crash between the terminal status and the marker: that is the caretaker's
     runner = Runner(state, leased, paths)
+    if state.is_over:
+        runner.finish()
+        return
     result = leased.read_result()
     if result is not None:
         runner.feed(ResultStored(outcome=result.outcome))

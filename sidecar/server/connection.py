@@ -137,7 +137,7 @@ class Connection:
 
     def _work_off(self) -> None:
         while self._backlog and not self._ended:
-            if self.outlet.is_full:
+            if self.outlet.is_full():
                 self._inlet.pause()
                 self.outlet.when_room(self.go_on)
                 return

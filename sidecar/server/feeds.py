@@ -13,9 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from sidecar.control import output, read
+from sidecar.control import read
 from sidecar.control.context import Context
-from sidecar.control.output import OutputPage
+from sidecar.control.read import OutputPage
 from sidecar.core import policy
 from sidecar.core.errors import NotFound, SidecarError
 from sidecar.server.diary import log
@@ -133,7 +133,7 @@ def next_page(ctx: Context, feed: Feed) -> tuple[OutputPage | None, LogStream, b
     for step in range(len(read.get(ctx, feed.run_id).run.steps)):
         for stream in feed.streams:
             at = feed.at.get((step, stream), feed.from_offset)
-            page = output.output(ctx, feed.run_id, step, stream.value, at, policy.OUTPUT_NOTICE_MAX)
+            page = read.output(ctx, feed.run_id, step, stream.value, at, policy.OUTPUT_NOTICE_MAX)
             page = page if page.eof else _settled(page)
             if page.data:
                 return page, stream, False

@@ -131,12 +131,10 @@ class Outlet:
         self.unsent = 0
         """Bytes that wait for the client."""
 
-    @property
     def has_room(self) -> bool:
         """Whether the client keeps up, so that something that can wait may be made now."""
         return self.unsent < ROOM_BYTES
 
-    @property
     def is_full(self) -> bool:
         """Whether no further work should be taken from the client."""
         return self.unsent >= FULL_BYTES
@@ -148,7 +146,7 @@ class Outlet:
 
     async def room(self) -> None:
         """Return once there is room."""
-        while not self.has_room:
+        while not self.has_room():
             there_is = asyncio.Event()
             self.when_room(there_is.set)
             await there_is.wait()
@@ -200,7 +198,7 @@ class Outlet:
                 self._loop.call_soon(self._flush)
         if not self._queue:
             self._idle.set()
-        if self._room_wanted and self.has_room:
+        if self._room_wanted and self.has_room():
             wanted, self._room_wanted = self._room_wanted, []
             for callback in wanted:
                 callback()

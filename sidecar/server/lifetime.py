@@ -18,7 +18,7 @@ import signal
 from collections.abc import Callable
 from typing import Final
 
-from sidecar.procs import identity
+from sidecar.procs import identity, spawn
 from sidecar.server.diary import log
 
 SIGNAL_BASE: Final = 128
@@ -106,25 +106,34 @@ class Lifetime:
 
 
 class Nursery:
-    """Collects the children this server started, so that none stays behind as a zombie."""
+    """Collects the runners this server started, so that none stays behind as a zombie."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, reap: Callable[[int], int | None]) -> None:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        on_ended: Callable[[str], None],
+        reap: Callable[[int], int | None] = spawn.reap,
+    ) -> None:
         self._loop = loop
+        self._on_ended = on_ended
         self._reap = reap
-        self._children: set[int] = set()
+        self._children: dict[int, str] = {}
 
     def watch(self) -> None:
         """Take SIGCHLD; this also undoes that it was ignored when we were started."""
         self._loop.add_signal_handler(signal.SIGCHLD, self.collect)
 
-    def add(self, pid: int) -> None:
-        """A child of ours; it may be over already."""
-        if self._reap(pid) is None:
-            self._children.add(pid)
+    def add(self, pid: int, run_id: str) -> None:
+        """A runner of ours; it may be over already."""
+        self._children[pid] = run_id
+        self.collect()
 
     def collect(self) -> None:
         """Collect those that are over."""
-        self._children = {pid for pid in self._children if self._reap(pid) is None}
+        for pid, run_id in list(self._children.items()):
+            if self._reap(pid) is not None:
+                del self._children[pid]
+                self._on_ended(run_id)
 
     def close(self) -> None:
         """Whoever is left goes to init."""

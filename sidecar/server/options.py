@@ -34,10 +34,11 @@ class Greeting:
     has_progress: bool
     options: InitializationOptions
 
-    @property
     def directory(self) -> str | None:
-        """The first workspace folder as a directory that runs can start in."""
-        return self.folder if self.folder is not None and os.path.isabs(self.folder) else None
+        """The first workspace folder, if runs can start in it: it may be another machine's, or
+        gone.  Looks at the disk."""
+        folder = self.folder
+        return folder if folder is not None and os.path.isdir(folder) else None
 
 
 def read(params: Any) -> Greeting:

@@ -14,11 +14,15 @@ This module must never read a clock or a file, and never know how a run looks on
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from sidecar.control.context import Snapshot
 
 LOST_REASONS = frozenset({"runner-lost", "warden-lost"})
 """Endings that tell of a repair: what led the run had vanished."""
+
+OVER_WATCHED: Final = 200
+"""Runs that are over, and whose hiding by others is noticed without any doorbell."""
 
 
 class Occasion(StrEnum):
@@ -77,6 +81,21 @@ class Publisher:
         """Whether this client hears of that run."""
         run = snapshot.run
         return run.session_id == self._session_id or run.run_id in self._followed
+
+    def knows(self, run_id: str) -> bool:
+        """Whether the client was told of this run."""
+        return run_id in self._known
+
+    def is_followed(self, run_id: str) -> bool:
+        """Whether ``follow`` was called for it."""
+        return run_id in self._followed
+
+    def watched(self) -> frozenset[str]:
+        """The runs of which the client has not been told the end, and those that ended last, which
+        somebody may hide."""
+        live = [run_id for run_id, known in self._known.items() if not known.is_over]
+        over = [run_id for run_id, known in self._known.items() if known.is_over]
+        return frozenset(live) | frozenset(over[-OVER_WATCHED:]) | self._followed
 
     def follow(self, run_id: str) -> None:
         """Tell of this run too, although it may belong to another session."""

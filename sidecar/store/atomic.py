@@ -74,18 +74,20 @@ def open_dir_at(name: str, dir_fd: int) -> int:
     return os.open(name, _DIR_FLAGS, dir_fd=dir_fd)
 
 
-def mkdir_private(path: str) -> None:
-    """Makes one directory, 0700; an existing one stays.  Raises ``StorageError``."""
+def mkdir_private(directory: str, *names: str) -> None:
+    """Makes the directories ``directory``/``names``..., 0700; existing ones stay, links do not lead
+    on, and ``directory`` itself must be there.  Raises ``StorageError``."""
     try:
+        fd = open_dir(directory)
         try:
-            os.mkdir(path, DIR_MODE)
-        except FileExistsError:
-            if stat.S_ISDIR(os.lstat(path).st_mode):
-                return
-            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)) from None
-        os.chmod(path, DIR_MODE)
+            for name in names:
+                inner = _made_dir(name, fd)
+                os.close(fd)
+                fd = inner
+        finally:
+            os.close(fd)
     except OSError as exc:
-        raise storage_error("make a directory", path, exc) from exc
+        raise storage_error("make a directory", "/".join((directory, *names)), exc) from exc
 
 
 def sync_dir(path: str) -> None:
@@ -295,6 +297,16 @@ def make_private(fd: int) -> None:
     """0600, whatever the umask was when the file was made."""
     if stat.S_IMODE(os.fstat(fd).st_mode) != FILE_MODE:
         os.fchmod(fd, FILE_MODE)
+
+
+def _made_dir(name: str, dir_fd: int) -> int:
+    try:
+        os.mkdir(name, DIR_MODE, dir_fd=dir_fd)
+    except FileExistsError:
+        pass
+    else:
+        os.chmod(name, DIR_MODE, dir_fd=dir_fd)
+    return open_dir_at(name, dir_fd)
 
 
 def _open_temp(dir_fd: int, name: str) -> tuple[int, str]:

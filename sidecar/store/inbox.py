@@ -144,7 +144,7 @@ class Inbox:
     def _refuse(self, name: str, why: DamagedRun) -> None:
         self.refused.append(f"{why.damage}: {why.message}")
         try:
-            atomic.mkdir_private(f"{self._run_dir}/{REFUSED}")
+            atomic.mkdir_private(self._run_dir, *REFUSED.split("/"))
             self._move(name, REFUSED)
         except StorageError:
             self._ignored.add(name)  # it stays where it is, and is not looked at again

@@ -182,6 +182,7 @@ class LeasedRunDir(RunDir):
 
     def append(self, recorded: Recorded) -> None:
         """Appends to events.jsonl; a record that is there already is left out."""
+        self._lease.require_held()
         if self._log is None:
             self._log = EventLog(self._path(layout.EVENTS))
         self._log.append(recorded)
@@ -192,11 +193,9 @@ class LeasedRunDir(RunDir):
 
     def make_attempt(self, step: int, attempt: int) -> str:
         """The directory of an attempt, made if it is missing."""
-        atomic.mkdir_private(self._path(layout.STEPS))
-        atomic.mkdir_private(f"{self._path(layout.STEPS)}/{step:d}")
-        path = layout.attempt_dir(self.path, step, attempt)
-        atomic.mkdir_private(path)
-        return path
+        self._lease.require_held()
+        atomic.mkdir_private(self.path, layout.STEPS, f"{step:d}", f"{attempt:d}")
+        return layout.attempt_dir(self.path, step, attempt)
 
     def close(self) -> None:
         """Closes the log.  The lease is its owner's to release."""

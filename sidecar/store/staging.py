@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from sidecar.core.errors import InvalidParams, NotFound, SidecarError, StorageError
 from sidecar.core.ids import is_run_id
 from sidecar.store import atomic, locks, markers, retire
-from sidecar.store.layout import DONE, EVENTS, INBOX, LEASE, REQUEST, STATUS, Layout
+from sidecar.store.layout import DONE, EVENTS, LEASE, REQUEST, STATUS, Layout
 from sidecar.store.lease import Lease
 from sidecar.store.rundir import LeasedRunDir
 
@@ -49,13 +49,14 @@ def stage(layout: Layout, run_id: str) -> tuple[LeasedRunDir, Lease]:
             # Looked at last: whoever committed this id before now is seen, or seen by ``commit``.
             if os.path.lexists(layout.run_dir(run_id)):
                 raise _taken(run_id)  # noqa: TRY301 - what was made has to go again
-            atomic.mkdir_private(f"{path}/{INBOX}")
-            atomic.mkdir_private(f"{path}/{DONE}")
-        except BaseException:
+            atomic.mkdir_private(path, *DONE.split("/"))
+        except BaseException as exc:
             with contextlib.suppress(SidecarError):  # the first refusal is the one to tell
                 retire.delete_tree(path)
             if lease is not None:
                 lease.release()
+            if isinstance(exc, OSError):
+                raise atomic.storage_error("make a run directory", path, exc) from exc
             raise
     return LeasedRunDir(path, lease, staged=True), lease
 

@@ -125,7 +125,7 @@ def _step_request(params: StepParams) -> StepRequest:
 
 
 def to_object(view: View) -> dict[str, Any]:
-    """``view`` as what a JSON encoder takes: dicts, lists, strings, numbers and booleans."""
+    """``view`` as what a JSON encoder takes: dicts, tuples, strings, numbers and booleans."""
     built: dict[str, Any] = msgspec.to_builtins(view)
     return built
 

@@ -254,7 +254,7 @@ class RunOutputParams(RunParams, frozen=True, kw_only=True):
     ] = 0
     limit: Annotated[
         Annotated[int, msgspec.Meta(ge=1, le=policy.OUTPUT_LIMIT_MAX)],
-        doc("At most so many bytes of the log; a whole character is always given."),
+        doc("At most so many bytes of the log; of text, at least one whole character."),
     ] = policy.OUTPUT_LIMIT
     raw: Annotated[bool, doc("Leave control characters and escape sequences in the text.")] = False
     encoding: Annotated[

@@ -89,7 +89,7 @@ def test_what_a_silent_client_missed_is_named(servers: Servers) -> None:
         for notice in silent.unread("run/output"):
             assert notice["offset"] == position + notice.get("dropped", 0)
             position = notice["nextOffset"]
-        return position == size
+        return bool(position == size)
 
     silent.read_until(followed, "the end of the log, or its loss")
 

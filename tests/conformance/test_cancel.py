@@ -1,7 +1,6 @@
 """``$/cancelRequest``: exactly one answer, whenever it comes, and no run that is half there."""
 
-import pytest
-
+from tests.support.each import each
 from tests.support.expectations import TERMINAL_STATES
 from tests.support.framing import encode, frame
 from tests.support.rpc import Client
@@ -56,7 +55,7 @@ def test_a_waiting_stop_that_is_cancelled_has_still_been_asked_for(client: Sidec
     assert client.wait_over(run_id)[0]["state"] == "stopped"
 
 
-@pytest.mark.parametrize("method", ["run/list", "server/status", "agent/list", "no/such"])
+@each("method", ["run/list", "server/status", "agent/list", "no/such"])
 def test_a_short_request_is_answered_either_way(client: SidecarClient, method: str) -> None:
     # Whether the cancellation comes in time is nobody's promise; that there is one answer is.
     for number in range(20):
@@ -70,14 +69,14 @@ def test_a_short_request_is_answered_either_way(client: SidecarClient, method: s
         assert_answered_once(client, name)
 
 
-@pytest.mark.parametrize("request_id", ["never-asked", 4711, None, 1.5, [1], {"a": 1}])
+@each("request_id", ["never-asked", 4711, None, 1.5, [1], {"a": 1}])
 def test_cancelling_nothing_is_ignored(client: SidecarClient, request_id: object) -> None:
     cancel(client, request_id)
     client.sync()
     client.assert_all_read()
 
 
-@pytest.mark.parametrize("params", [None, {}, [1], {"ID": 1}])
+@each("params", [None, {}, [1], {"ID": 1}])
 def test_a_cancellation_without_an_id_is_ignored(client: SidecarClient, params: object) -> None:
     client.notify("$/cancelRequest", params)
     client.sync()

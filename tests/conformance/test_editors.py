@@ -46,12 +46,12 @@ async def editor(
     await client.start_io(*command, env=environment(state_dir), cwd=state_dir.parent)
     yield client
     assert client.error is None
-    await client.stop()
+    await client.stop()  # type: ignore[no-untyped-call]
 
 
 async def ask(client: LanguageClient, method: str, params: dict[str, Any]) -> Any:
     """Send a request that only sidecar knows."""
-    asking = client.protocol.send_request_async(method, params)
+    asking = client.protocol.send_request_async(method, params)  # type: ignore[no-untyped-call]
     return await asyncio.wait_for(asking, DEADLINE_S)
 
 
@@ -89,7 +89,8 @@ async def test_a_session(
             command="sidecar.run.stop", arguments=[{"runId": run_id, "waitMs": 20_000}]
         )
     )
-    assert dict(stopped)["run"]["state"] == "stopped"
+    assert isinstance(stopped, dict)
+    assert stopped["run"]["state"] == "stopped"
     await wait_until_async(
         lambda: any(run.runId == run_id and run.state == "stopped" for run in told),
         what="to be told that it is over",

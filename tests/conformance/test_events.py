@@ -2,8 +2,7 @@
 
 import json
 
-import pytest
-
+from tests.support.each import each
 from tests.support.serving import Servers, SidecarClient
 
 SECRET = "s3cr3t-only-for-the-agent"
@@ -25,7 +24,7 @@ def test_a_log_from_the_launch_to_the_end(client: SidecarClient) -> None:
     assert times == sorted(times)
 
 
-@pytest.mark.parametrize("limit", [1, 2, 3, 1000])
+@each("limit", [1, 2, 3, 1000])
 def test_page_by_page_each_once(client: SidecarClient, limit: int) -> None:
     run_id = client.run_to_end("echo hello")["runId"]
     whole = client.call("run/events", {"runId": run_id})["events"]

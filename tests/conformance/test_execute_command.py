@@ -2,8 +2,7 @@
 
 from typing import Any
 
-import pytest
-
+from tests.support.each import each
 from tests.support.serving import Servers, SidecarClient, launch_of
 
 
@@ -54,7 +53,7 @@ def test_errors_are_those_of_the_request(client: SidecarClient) -> None:
     assert by_command == direct
 
 
-@pytest.mark.parametrize("arguments", [None, []])
+@each("arguments", [None, []])
 def test_no_argument_is_an_empty_one(client: SidecarClient, arguments: object) -> None:
     params: dict[str, object] = {"command": "sidecar.run.list"}
     if arguments is not None:
@@ -62,13 +61,13 @@ def test_no_argument_is_an_empty_one(client: SidecarClient, arguments: object) -
     assert client.call("workspace/executeCommand", params) == {"runs": []}
 
 
-@pytest.mark.parametrize("arguments", [[{}, {}], [1], ["x"], [[]]])
+@each("arguments", [[{}, {}], [1], ["x"], [[]]])
 def test_more_or_other_arguments_are_refused(client: SidecarClient, arguments: list[Any]) -> None:
     params = {"command": "sidecar.run.list", "arguments": arguments}
     assert client.refusal("workspace/executeCommand", params)["code"] == -32602
 
 
-@pytest.mark.parametrize("name", ["sidecar.run.nosuch", "other", "", "run/list"])
+@each("name", ["sidecar.run.nosuch", "other", "", "run/list"])
 def test_an_unknown_command_is_refused(client: SidecarClient, name: str) -> None:
     error = client.refusal("workspace/executeCommand", {"command": name, "arguments": [{}]})
     assert error["code"] in (-32601, -32602)

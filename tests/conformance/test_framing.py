@@ -4,8 +4,7 @@ Whatever is odd here was sent by some editor once, or will be: each test goes on
 the server something, because a stream that is out of step is worse than an error.
 """
 
-import pytest
-
+from tests.support.each import each
 from tests.support.framing import encode, frame
 from tests.support.rpc import Client, peak_kib
 from tests.support.serving import Servers, SidecarClient
@@ -23,15 +22,15 @@ def assert_answered(client: Client, *request_ids: str) -> None:
         assert "result" in client.answer(request_id)
 
 
-@pytest.mark.parametrize("name", ["content-length", "CONTENT-LENGTH", "cOnTeNt-LeNgTh"])
+@each("name", ["content-length", "CONTENT-LENGTH", "cOnTeNt-LeNgTh"])
 def test_header_names_in_any_case(client: SidecarClient, name: str) -> None:
-    body = request_body("odd")
-    client.expect_answers_to("odd")
+    request_id = client.new_id()
+    body = request_body(request_id)
     client.send(b"%b: %d\r\n\r\n%b" % (name.encode(), len(body), body))
-    assert_answered(client, "odd")
+    assert_answered(client, request_id)
 
 
-@pytest.mark.parametrize(
+@each(
     "header",
     [
         "Content-Type: application/vscode-jsonrpc; charset=utf-8\r\nContent-Length: {}\r\n\r\n",
@@ -41,13 +40,12 @@ def test_header_names_in_any_case(client: SidecarClient, name: str) -> None:
         "Content-Length:{}\r\n\r\n",
         "Content-Length:   {}  \r\n\r\n",
     ],
-    ids=["type-first", "type-last", "utf8-of-old", "others", "no-blank", "many-blanks"],
 )
 def test_other_headers_and_blanks(client: SidecarClient, header: str) -> None:
-    body = request_body("odd")
-    client.expect_answers_to("odd")
+    request_id = client.new_id()
+    body = request_body(request_id)
     client.send(header.format(len(body)).encode() + body)
-    assert_answered(client, "odd")
+    assert_answered(client, request_id)
 
 
 def test_header_lines_that_end_in_lf_alone(client: SidecarClient) -> None:
@@ -86,14 +84,14 @@ def test_byte_by_byte(client: SidecarClient) -> None:
     assert_answered(client, "slow", "after")
 
 
-@pytest.mark.parametrize("cut", [1, 15, 16, 18, 19, 20, 21, 40])
+@each("cut", [1, 15, 16, 18, 19, 20, 21, 40])
 def test_a_message_in_two_halves(client: SidecarClient, cut: int) -> None:
     # In the name, in the number, between CR and LF, before the body, in the body.
-    message = frame(request_body("half"))
-    client.expect_answers_to("half")
+    request_id = client.new_id()
+    message = frame(request_body(request_id))
     client.send(message[:cut])
     client.send(message[cut:])
-    assert_answered(client, "half")
+    assert_answered(client, request_id)
 
 
 def test_many_messages_in_one_write(client: SidecarClient) -> None:
@@ -111,7 +109,7 @@ def test_a_large_message(client: SidecarClient) -> None:
     assert client.text(run["runId"]).split() == [str(len(prompt.encode()))]
 
 
-@pytest.mark.parametrize(
+@each(
     "body",
     [
         b"invalid message",
@@ -122,7 +120,6 @@ def test_a_large_message(client: SidecarClient) -> None:
         b'{"jsonrpc":"2.0","id":1,"method":"\xed\xa0\x80"}',
         b"[" * 100_000,
     ],
-    ids=["words", "empty", "half", "nan", "not-utf8", "surrogate", "deep"],
 )
 def test_a_body_that_is_no_json(client: SidecarClient, body: bytes) -> None:
     client.send(frame(body))
@@ -132,18 +129,14 @@ def test_a_body_that_is_no_json(client: SidecarClient, body: bytes) -> None:
     client.sync()
 
 
-@pytest.mark.parametrize(
-    "garbage",
-    [b"garbage\r\n", b"garbage\r\n\r\n", b"\r\n\r\n", b"Content-Length: many\r\n\r\n"],
-    ids=["line", "section", "blank-lines", "no-number"],
-)
+@each("garbage", [b"garbage\r\n", b"garbage\r\n\r\n", b"\r\n\r\n", b"Content-Length: many\r\n\r\n"])
 def test_the_stream_goes_on_after_garbage_in_a_header(
     client: SidecarClient, garbage: bytes
 ) -> None:
     # Nobody can know what was meant, but a line ends somewhere, and a header begins after it.
-    client.expect_answers_to("after")
-    client.send(garbage + frame(request_body("after")))
-    assert_answered(client, "after")
+    request_id = client.new_id()
+    client.send(garbage + frame(request_body(request_id)))
+    assert_answered(client, request_id)
     for orphan in client.orphans:
         orphan.is_read = True
         assert orphan.message["error"]["code"] in (-32700, -32600)

@@ -5,8 +5,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
-import pytest
-
+from tests.support.each import each
 from tests.support.serving import Gate, Servers, SidecarClient, launch_of
 
 OWN_ID = "0198c0de-0000-7000-8000-00000000abcd"
@@ -62,7 +61,7 @@ def test_an_id_can_be_chosen_once(client: SidecarClient) -> None:
     assert [item["runId"] for item in client.list(scope="all")] == [OWN_ID]
 
 
-@pytest.mark.parametrize(
+@each(
     ("launch", "field"),
     [
         ({"step": {"agent": "no-such-agent", "prompt": "x"}}, "step.agent"),
@@ -89,7 +88,6 @@ def test_an_id_can_be_chosen_once(client: SidecarClient) -> None:
         (launch_of("true", clientToken="x" * 257), "clientToken"),
         (launch_of("true", sessionId=""), "sessionId"),
     ],
-    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_what_cannot_be_is_refused_before_anything_exists(
     client: SidecarClient, state_dir: Path, launch: dict[str, Any], field: str
@@ -103,7 +101,7 @@ def test_what_cannot_be_is_refused_before_anything_exists(
     assert entries(state_dir) == before
 
 
-@pytest.mark.parametrize(
+@each(
     "shapes",
     [
         (),
@@ -112,7 +110,6 @@ def test_what_cannot_be_is_refused_before_anything_exists(
         ("chain", "parallel"),
         ("step", "chain", "parallel"),
     ],
-    ids="-".join,
 )
 def test_exactly_one_shape(client: SidecarClient, shapes: tuple[str, ...]) -> None:
     step = {"agent": "command", "shell": "true"}

@@ -1,5 +1,7 @@
 """``initialize``, ``shutdown`` and ``exit``: in order, out of order, twice, and not at all."""
 
+from typing import Any
+
 import pytest
 
 from tests.support.serving import Servers, SidecarClient
@@ -59,7 +61,7 @@ def test_initialize_is_answered_before_initialized_is_sent(servers: Servers) -> 
 
 
 def test_a_second_initialize_is_refused_and_changes_nothing(client: SidecarClient) -> None:
-    params = {"processId": None, "rootUri": None, "capabilities": {}}
+    params: dict[str, Any] = {"processId": None, "rootUri": None, "capabilities": {}}
     assert client.refusal("initialize", params)["code"] == INVALID_REQUEST
     client.sync()
 
@@ -161,6 +163,8 @@ def test_without_a_session_the_workspace_folder_names_it(servers: Servers) -> No
         return client
 
     root = servers.state_dir.parent
+    (root / "one project").mkdir()
+    (root / "other").mkdir()
     first, again = connect(f"{root}/one%20project"), connect(f"{root}/one%20project")
     other, nowhere = connect(f"{root}/other"), connect(None)
     sessions = [c.run_to_end("true")["sessionId"] for c in (first, again, other, nowhere)]
@@ -170,7 +174,7 @@ def test_without_a_session_the_workspace_folder_names_it(servers: Servers) -> No
 
 
 def test_an_old_client_names_its_folder_by_root_uri(servers: Servers) -> None:
-    folder = f"file://{servers.state_dir.parent}/project"
+    folder = servers.state_dir.parent.as_uri()
     new, old = servers.start(), servers.start()
     new.initialize(session=None, params={"workspaceFolders": [{"uri": folder, "name": "it"}]})
     old.initialize(session=None, params={"rootUri": folder})

@@ -34,7 +34,9 @@ def test_one_token_by_eight_clients_at_once_is_one_run(servers: Servers, tmp_pat
 def test_many_different_launches_at_once_are_many_runs(servers: Servers) -> None:
     clients = [servers.connect() for _ in range(4)]
     launches = [
-        (client, client.post("run/launch", launch_of("true"))) for _ in range(5) for client in clients
+        (client, client.post("run/launch", launch_of("true")))
+        for _ in range(5)
+        for client in clients
     ]
     run_ids = [client.result(launch)["run"]["runId"] for client, launch in launches]
     assert len(set(run_ids)) == 20

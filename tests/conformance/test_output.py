@@ -4,8 +4,7 @@ import base64
 from pathlib import Path
 from typing import Any
 
-import pytest
-
+from tests.support.each import each
 from tests.support.expectations import status
 from tests.support.serving import Gate, Servers, SidecarClient
 
@@ -42,7 +41,7 @@ def test_both_streams_apart(client: SidecarClient) -> None:
     assert client.text(run_id, step=0) == "out\n"
 
 
-@pytest.mark.parametrize(
+@each(
     ("offset", "limit", "expected"),
     [
         (0, 5, ("abcde", 0, 5, True)),
@@ -83,11 +82,12 @@ def test_a_live_run_has_no_end_yet(servers: Servers, tmp_path: Path) -> None:
     assert (rest["text"], rest["eof"]) == ("two\n", True)
 
 
-@pytest.mark.parametrize("limit", [1, 2, 3, 5, 7, 1000])
+@each("limit", [1, 2, 3, 5, 7, 1000])
 def test_no_character_is_cut_in_two(client: SidecarClient, tmp_path: Path, limit: int) -> None:
     text = "a\u00e9\u4e2d\U0001f600" * 5
     run_id = ended(client, text.encode(), tmp_path)
-    found, offset = [], 0
+    found: list[dict[str, Any]] = []
+    offset = 0
     while not found or not found[-1]["eof"]:
         found.append(page(client, run_id, offset=offset, limit=limit))
         assert found[-1]["offset"] == offset
@@ -123,7 +123,7 @@ def test_half_a_character_at_the_end_is_told_once_it_is_the_end(
     assert set(found["text"][3:]) <= {"\ufffd"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("written", "shown"),
     [
         ("\x1b[31mred\x1b[0m", "red"),

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
+from tests.support.each import each
 from tests.support.framing import frame
 from tests.support.serving import SidecarClient, launch_of
 
@@ -38,7 +37,7 @@ def refused_field(error: dict[str, Any]) -> str:
     return str(error["data"]["field"])
 
 
-@pytest.mark.parametrize(("method", "params"), REQUESTS, ids=[name for name, _ in REQUESTS])
+@each(("method", "params"), REQUESTS)
 def test_an_unknown_field_is_refused_by_name(
     client: SidecarClient, method: str, params: dict[str, Any]
 ) -> None:
@@ -47,13 +46,13 @@ def test_an_unknown_field_is_refused_by_name(
     assert client.list(scope="all") == []
 
 
-@pytest.mark.parametrize("name", ["class", "a-b", "", "\u00e9", "__proto__", "self", "a.b"])
+@each("name", ["class", "a-b", "", "\u00e9", "__proto__", "self", "a.b"])
 def test_odd_names_of_unknown_fields_are_named_too(client: SidecarClient, name: str) -> None:
     error = client.refusal("run/list", {name: 1})
     assert refused_field(error) == name
 
 
-@pytest.mark.parametrize(
+@each(
     ("field", "launch"),
     [
         ("step.comand", launch_of("true", step={"comand": ["true"]})),
@@ -68,7 +67,7 @@ def test_an_unknown_field_inside_is_refused_by_its_path(
     assert client.list(scope="all") == []
 
 
-@pytest.mark.parametrize(("method", "params"), REQUESTS[1:], ids=[n for n, _ in REQUESTS[1:]])
+@each(("method", "params"), REQUESTS[1:])
 def test_null_is_the_same_as_absent(
     client: SidecarClient, method: str, params: dict[str, Any]
 ) -> None:
@@ -141,7 +140,7 @@ def test_deep_nesting_is_an_answer_not_a_crash(client: SidecarClient) -> None:
     ) == len(depths)
 
 
-@pytest.mark.parametrize(
+@each(
     ("method", "params", "field"),
     [
         ("run/get", {}, "runId"),

@@ -64,7 +64,8 @@ def test_each_run_has_a_token_of_its_own(servers: Servers) -> None:
 
 
 def test_who_cannot_show_it_is_not_sent_it(servers: Servers) -> None:
-    for capabilities in ({}, {"window": {}}, {"window": {"workDoneProgress": False}}):
+    unable: list[dict[str, Any]] = [{}, {"window": {}}, {"window": {"workDoneProgress": False}}]
+    for capabilities in unable:
         client = servers.connect(capabilities=capabilities)
         run_id = client.launch("true")["runId"]
         client.expect(status(run_id, "complete"))

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-import pytest
-
+from tests.support.each import each
 from tests.support.framing import frame
 from tests.support.serving import SidecarClient
 
@@ -18,7 +17,7 @@ def test_no_json_is_answered_without_an_id(client: SidecarClient) -> None:
     client.sync()
 
 
-@pytest.mark.parametrize(
+@each(
     "batch",
     [
         [],
@@ -26,7 +25,6 @@ def test_no_json_is_answered_without_an_id(client: SidecarClient) -> None:
         [{"jsonrpc": "2.0", "id": 1, "method": "run/list", "params": {}}],
         [{"jsonrpc": "2.0", "method": "exit"}],
     ],
-    ids=["empty", "numbers", "request", "exit"],
 )
 def test_a_batch_is_refused_as_a_whole(client: SidecarClient, batch: list[Any]) -> None:
     client.send_json(batch)
@@ -36,9 +34,17 @@ def test_a_batch_is_refused_as_a_whole(client: SidecarClient, batch: list[Any]) 
     client.sync()
 
 
-@pytest.mark.parametrize(
+@each(
     "body",
-    [b'"text"', b"17", b"null", b"true", b"{}", b'{"jsonrpc":"2.0"}', b'{"jsonrpc":"2.0","id":null}'],
+    [
+        b'"text"',
+        b"17",
+        b"null",
+        b"true",
+        b"{}",
+        b'{"jsonrpc":"2.0"}',
+        b'{"jsonrpc":"2.0","id":null}',
+    ],
 )
 def test_json_that_is_no_message(client: SidecarClient, body: bytes) -> None:
     client.send(frame(body))
@@ -47,26 +53,26 @@ def test_json_that_is_no_message(client: SidecarClient, body: bytes) -> None:
     client.sync()
 
 
-@pytest.mark.parametrize("version", [None, "1.0", 2, "2.1"])
+@each("version", [None, "1.0", 2, "2.1"])
 def test_a_request_of_another_version(client: SidecarClient, version: object) -> None:
-    request: dict[str, object] = {"id": "v", "method": "run/list", "params": {}}
+    request_id = client.new_id()
+    request: dict[str, object] = {"id": request_id, "method": "run/list", "params": {}}
     if version is not None:
         request["jsonrpc"] = version
-    client.expect_answers_to("v")
     client.send_json(request)
-    assert client.answer("v")["error"]["code"] == INVALID_REQUEST
+    assert client.answer(request_id)["error"]["code"] == INVALID_REQUEST
     client.sync()
 
 
-@pytest.mark.parametrize("method", [17, None, ["run/list"], {}])
+@each("method", [17, None, ["run/list"], {}])
 def test_a_method_that_is_no_text(client: SidecarClient, method: object) -> None:
-    client.expect_answers_to("m")
-    client.send_json({"jsonrpc": "2.0", "id": "m", "method": method, "params": {}})
-    assert client.answer("m")["error"]["code"] == INVALID_REQUEST
+    request_id = client.new_id()
+    client.send_json({"jsonrpc": "2.0", "id": request_id, "method": method, "params": {}})
+    assert client.answer(request_id)["error"]["code"] == INVALID_REQUEST
     client.sync()
 
 
-@pytest.mark.parametrize("request_id", [{"a": 1}, [1], False, 1.5])
+@each("request_id", [{"a": 1}, [1], False, 1.5])
 def test_an_id_that_cannot_be_one(client: SidecarClient, request_id: object) -> None:
     # It is refused with the id null, or taken as it is (fractions "should not" be there).
     client.send_json({"jsonrpc": "2.0", "id": request_id, "method": "run/list", "params": {}})
@@ -80,9 +86,7 @@ def test_an_id_that_cannot_be_one(client: SidecarClient, request_id: object) -> 
         answers[0].is_read = True
 
 
-@pytest.mark.parametrize(
-    "request_id", [0, -1, 2**31 - 1, 2**53, "", "a b", "\u00e9\U0001f600", "1", "x" * 1000]
-)
+@each("request_id", [0, -1, 2**31 - 1, 2**53, "", "a b", "\u00e9\U0001f600", "1", "x" * 1000])
 def test_ids_come_back_as_they_were(client: SidecarClient, request_id: int | str) -> None:
     client.expect_answers_to(request_id)
     client.send_json({"jsonrpc": "2.0", "id": request_id, "method": "run/list", "params": {}})
@@ -91,7 +95,7 @@ def test_ids_come_back_as_they_were(client: SidecarClient, request_id: int | str
     assert "result" in message
 
 
-@pytest.mark.parametrize(
+@each(
     "method",
     ["no/such", "run/", "run/LIST", "run/list ", "__init__", "textDocument/hover", "$/no", "", "/"],
 )
@@ -101,11 +105,17 @@ def test_unknown_requests(client: SidecarClient, method: str) -> None:
     client.sync()
 
 
-@pytest.mark.parametrize(
+@each(
     "method",
-    ["no/such", "$/no/such", "$/setTrace", "textDocument/didOpen", "workspace/didChangeWatchedFiles"],
+    [
+        "no/such",
+        "$/no/such",
+        "$/setTrace",
+        "textDocument/didOpen",
+        "workspace/didChangeWatchedFiles",
+    ],
 )
-@pytest.mark.parametrize("params", [None, {}, [1], {"value": "off", "x": {"y": [None]}}])
+@each("params", [None, {}, [1], {"value": "off", "x": {"y": [None]}}])
 def test_unknown_notifications_are_ignored(
     client: SidecarClient, method: str, params: object
 ) -> None:
@@ -114,12 +124,12 @@ def test_unknown_notifications_are_ignored(
     client.assert_all_read()
 
 
-@pytest.mark.parametrize("params", [[], [1], [{"runId": "x"}]])
+@each("params", [[], [1], [{"runId": "x"}]])
 def test_params_by_position_are_refused(client: SidecarClient, params: list[Any]) -> None:
     assert client.refusal("run/get", params)["code"] == INVALID_PARAMS
 
 
-@pytest.mark.parametrize("params", ["text", 17, True])
+@each("params", ["text", 17, True])
 def test_params_that_are_no_structure(client: SidecarClient, params: object) -> None:
     assert client.refusal("run/get", params)["code"] in (INVALID_PARAMS, INVALID_REQUEST)
 
@@ -136,7 +146,7 @@ def test_a_known_notification_sent_as_a_request_is_answered(client: SidecarClien
     client.sync()
 
 
-@pytest.mark.parametrize(
+@each(
     "answer",
     [
         {"jsonrpc": "2.0", "id": "never-asked", "result": None},
@@ -144,7 +154,6 @@ def test_a_known_notification_sent_as_a_request_is_answered(client: SidecarClien
         {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "what?"}},
         {"jsonrpc": "2.0", "id": 1, "result": 1, "error": {"code": 1, "message": ""}},
     ],
-    ids=["result", "error", "null-id", "both"],
 )
 def test_answers_to_nothing_are_ignored(client: SidecarClient, answer: dict[str, Any]) -> None:
     client.send_json(answer)
@@ -159,9 +168,8 @@ def test_the_same_id_twice_is_answered_twice(client: SidecarClient) -> None:
         client.send_json({"jsonrpc": "2.0", "id": "same", "method": "run/list", "params": {}})
     client.expect_answers_to("same")
     client.sync()
-    answers = client.read_until(
-        lambda: len(client.answers.get("same", [])) == 2 and client.answers["same"], "two answers"
-    )
+    client.read_until(lambda: len(client.answers.get("same", [])) == 2, "two answers")
+    answers = client.answers["same"]
     for answer in answers:
         answer.is_read = True
     client.answers["same"] = answers[:1]

@@ -1,9 +1,10 @@
-"""``run/get``, ``run/list`` and ``run/result``: every run of the user, newest first, page by page."""
+"""``run/get``, ``run/list`` and ``run/result``: every run of the user, newest first, by pages."""
 
 from typing import Any
 
 import pytest
 
+from tests.support.each import each
 from tests.support.expectations import status
 from tests.support.serving import Servers, SidecarClient
 
@@ -76,7 +77,7 @@ def test_a_run_that_comes_between_two_pages_disturbs_nothing(client: SidecarClie
     assert ids(first["runs"]) + ids(second["runs"]) == run_ids[::-1]
 
 
-@pytest.mark.parametrize("cursor", ["nonsense", "", "../..", "\u00e9"])
+@each("cursor", ["nonsense", "", "../..", "\u00e9"])
 def test_a_cursor_that_is_none_is_refused(client: SidecarClient, cursor: str) -> None:
     error = client.refusal("run/list", {"cursor": cursor})
     assert error["data"] == error["data"] | {"code": "invalid-params", "field": "cursor"}
@@ -98,14 +99,14 @@ def test_a_prefix_of_two_runs_is_refused_and_both_are_named(client: SidecarClien
     assert len(client.list(scope="all")) == 2
 
 
-@pytest.mark.parametrize("run_id", ["", "0", "019", " 0198", "0198 ", "ZZZZ", "0198C0DE", "0" * 37])
+@each("run_id", ["", "0", "019", " 0198", "0198 ", "ZZZZ", "0198C0DE", "0" * 37])
 def test_what_cannot_be_a_prefix_is_refused(client: SidecarClient, run_id: str) -> None:
     client.run_to_end("true")
     error = client.refusal("run/get", {"runId": run_id})
     assert (error["code"], error["data"]["field"]) == (-32602, "runId")
 
 
-@pytest.mark.parametrize("run_id", [NO_RUN, NO_RUN[:8], "ffff"])
+@each("run_id", [NO_RUN, NO_RUN[:8], "ffff"])
 def test_what_is_not_there_is_told_by_its_code(client: SidecarClient, run_id: str) -> None:
     client.run_to_end("true")
     for method in ("run/get", "run/events", "run/output", "run/result", *ACTING):

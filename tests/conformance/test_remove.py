@@ -36,9 +36,7 @@ def test_two_servers_remove_the_same_run(servers: Servers) -> None:
     one, two = servers.connect(), servers.connect()
     run_id = one.run_to_end("true")["runId"]
     removals = [client.post("run/remove", {"runId": run_id}) for client in (one, two)]
-    answers = [
-        client.answer(removal) for client, removal in zip((one, two), removals, strict=True)
-    ]
+    answers = [client.answer(removal) for client, removal in zip((one, two), removals, strict=True)]
     done = [answer for answer in answers if "result" in answer]
     refused = [answer["error"]["data"]["code"] for answer in answers if "error" in answer]
     assert done

@@ -1,4 +1,4 @@
-"""``run/subscribe``: a run's output by notification, from where it was asked, complete or said so."""
+"""``run/subscribe``: output by notification, from where it was asked, whole or said not to be."""
 
 from pathlib import Path
 
@@ -17,7 +17,11 @@ class Follower:
         self.text = ""
 
     def take(self, params: dict[str, object]) -> None:
-        dropped, offset, next_offset = params.get("dropped", 0), params["offset"], params["nextOffset"]
+        dropped, offset, next_offset = (
+            params.get("dropped", 0),
+            params["offset"],
+            params["nextOffset"],
+        )
         assert isinstance(dropped, int)
         assert isinstance(offset, int)
         assert isinstance(next_offset, int)

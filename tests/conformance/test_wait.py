@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-import pytest
-
+from tests.support.each import each
 from tests.support.serving import Gate, Servers, SidecarClient
 
 
@@ -48,7 +47,7 @@ def test_what_is_over_is_not_waited_for(client: SidecarClient) -> None:
         assert waited["timedOut"] is False
 
 
-@pytest.mark.parametrize("timeout_ms", [0, 1, 200])
+@each("timeout_ms", [0, 1, 200])
 def test_for_a_while(client: SidecarClient, timeout_ms: int) -> None:
     run_id = client.launch("exec sleep 600")["runId"]
     waited = client.call("run/wait", {"runIds": [run_id], "timeoutMs": timeout_ms})

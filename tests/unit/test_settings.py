@@ -65,7 +65,13 @@ def test_a_session_that_is_no_name_is_refused() -> None:
 
 
 def test_runners_get_no_keys() -> None:
-    environ = {**HOME, "PATH": "/bin", "LC_ALL": "C", "ANTHROPIC_API_KEY": "secret", "CLAUDECODE": ""}
+    environ = {
+        **HOME,
+        "PATH": "/bin",
+        "LC_ALL": "C",
+        "ANTHROPIC_API_KEY": "secret",
+        "CLAUDECODE": "",
+    }
     found = settings.from_environment(environ)
     assert found.runner_env == {**HOME, "PATH": "/bin", "LC_ALL": "C"}
     assert dict(found.base_env) == environ

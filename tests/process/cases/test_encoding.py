@@ -4,8 +4,7 @@ import base64
 import json
 from pathlib import Path
 
-import pytest
-
+from tests.support.each import each
 from tests.support.serving import SidecarClient
 
 
@@ -53,8 +52,8 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("kind", ODD)
-@pytest.mark.parametrize("code", [0, 1])
+@each("kind", list(ODD))
+@each("code", [0, 1])
 def test_bytes_that_are_no_text(
     client: SidecarClient, tmp_path: Path, kind: str, code: int
 ) -> None:
@@ -109,7 +108,7 @@ def test_control_characters_on_stderr(client: SidecarClient) -> None:
     assert client.text(run["runId"], stream="stderr") == "up\n"
 
 
-@pytest.mark.parametrize("label", ["\x1b[31mred", "a\nb", "a\0b", "\u202e", "\x9b31m", "\ud800"])
+@each("label", ["\x1b[31mred", "a\nb", "a\0b", "\u202e", "\x9b31m", "\ud800"])
 def test_a_label_cannot_drive_a_terminal_either(client: SidecarClient, label: str) -> None:
     # Whatever is done with it (refused, cleaned, carried through): answers stay strict JSON.
     message = client.answer(

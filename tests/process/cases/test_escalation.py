@@ -30,7 +30,9 @@ def test_who_ignores_term_is_killed_after_the_grace(client: SidecarClient) -> No
 
 def test_who_saves_its_work_is_given_the_time(client: SidecarClient, tmp_path: Path) -> None:
     saved = tmp_path / "saved"
-    run_id = client.launch(command=[sys.executable, str(CHILDREN / "saves.py"), str(saved)])["runId"]
+    run_id = client.launch(command=[sys.executable, str(CHILDREN / "saves.py"), str(saved)])[
+        "runId"
+    ]
     wait_ready(client, run_id)
     run = client.stop(run_id)
     assert saved.read_text() == "saved"
@@ -54,7 +56,9 @@ def test_a_child_of_a_polite_agent_that_ignores_term_is_killed_too(
 
 def test_without_a_grace_nobody_is_asked(client: SidecarClient, tmp_path: Path) -> None:
     saved = tmp_path / "saved"
-    run_id = client.launch(command=[sys.executable, str(CHILDREN / "saves.py"), str(saved)])["runId"]
+    run_id = client.launch(command=[sys.executable, str(CHILDREN / "saves.py"), str(saved)])[
+        "runId"
+    ]
     wait_ready(client, run_id)
     run = client.stop(run_id, graceMs=0)
     assert not saved.exists()

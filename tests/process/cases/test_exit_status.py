@@ -67,9 +67,7 @@ def test_a_report_of_an_error_and_a_good_code_are_both_kept(client: SidecarClien
 
 
 @pytest.mark.parametrize("kind", ["missing", "not-executable", "no-interpreter", "directory"])
-def test_what_cannot_be_started_says_why(
-    client: SidecarClient, tmp_path: Path, kind: str
-) -> None:
+def test_what_cannot_be_started_says_why(client: SidecarClient, tmp_path: Path, kind: str) -> None:
     program = tmp_path / "the program"
     match kind:
         case "not-executable":

@@ -31,7 +31,7 @@ SURROUNDING = {
 KEPT = {"VIRTUAL_ENV": "/x", "MY_API_KEY": "the user's own", "LD_PRELOAD": "", "EMPTY": ""}
 
 
-def described(client: SidecarClient, *args: str, **fields: object) -> dict[str, Any]:
+def described(client: SidecarClient, *args: str, **fields: Any) -> dict[str, Any]:
     """What an agent says of its own circumstances."""
     run = client.run_to_end(command=[sys.executable, "-I", DESCRIBE, *args], **fields)
     assert run["state"] == "complete", run
@@ -219,11 +219,8 @@ def test_the_agent_has_three_descriptors_and_a_session_of_its_own(
 
 
 @pytest.mark.parametrize("mask", [0o022, 0o077])
-def test_the_umask_of_whoever_launches_is_the_agents(
-    servers: Servers, mask: int
-) -> None:
+def test_the_umask_of_whoever_launches_is_the_agents(servers: Servers, mask: int) -> None:
     client = servers.start(wrapper=["sh", "-c", f'umask {mask:03o}; exec "$@"', "sh"])
     client.initialize()
     run = client.run_to_end("umask")
     assert int(client.text(run["runId"]), 8) == mask
-

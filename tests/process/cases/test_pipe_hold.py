@@ -50,9 +50,9 @@ def test_a_flooding_holder(client: SidecarClient, tmp_path: Path) -> None:
 def test_the_agent_alone_is_killed_from_outside(client: SidecarClient, tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     python = shlex.quote(sys.executable)
-    run_id = client.launch(
-        f"exec {python} -c 'import os; os.system(\"exec sleep 600 {mark}\")'"
-    )["runId"]
+    run_id = client.launch(f"exec {python} -c 'import os; os.system(\"exec sleep 600 {mark}\")'")[
+        "runId"
+    ]
     # The program's text holds the mark as well, and so does the shell that os.system starts.
     wait_marked(mark, 2)
     pid = client.get(run_id)["steps"][0]["pid"]

@@ -3,11 +3,12 @@
 import os
 from pathlib import Path
 
-import pytest
-
+from tests.support.each import each
 from tests.support.serving import SidecarClient
 
-ASKS = "printf 'continue? '; if read -r answer; then echo \"got:$answer\"; else echo eof; exit 2; fi"
+ASKS = (
+    "printf 'continue? '; if read -r answer; then echo \"got:$answer\"; else echo eof; exit 2; fi"
+)
 
 
 def test_without_a_prompt_there_is_an_end_at_once(client: SidecarClient) -> None:
@@ -21,7 +22,7 @@ def test_a_question_that_nobody_answers_is_no_endless_wait(client: SidecarClient
     assert client.text(run["runId"]) == "continue? eof\n"
 
 
-@pytest.mark.parametrize("prompt", ["yes\n", "yes", "yes\nand more\n"])
+@each("prompt", ["yes\n", "yes", "yes\nand more\n"])
 def test_a_prompt_is_the_answer(client: SidecarClient, prompt: str) -> None:
     run = client.run_to_end(f"{ASKS}; cat >/dev/null", step={"prompt": prompt})
     output = client.text(run["runId"])
@@ -30,7 +31,7 @@ def test_a_prompt_is_the_answer(client: SidecarClient, prompt: str) -> None:
     assert (prompt == "yes") == (output == "continue? eof\n")
 
 
-@pytest.mark.parametrize("prompt", ["", "\n", "caf\u00e9 \U0001f680\n", "a\0b", "x" * 1_000_000])
+@each("prompt", ["", "\n", "caf\u00e9 \U0001f680\n", "a\0b", "x" * 1_000_000])
 def test_a_prompt_arrives_byte_for_byte_and_then_it_ends(
     client: SidecarClient, prompt: str
 ) -> None:

@@ -9,6 +9,7 @@ import shlex
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,7 +35,7 @@ TREES = {
 }
 
 
-def plant(client: SidecarClient, mark: Path, tree: str, **fields: object) -> str:
+def plant(client: SidecarClient, mark: Path, tree: str, **fields: Any) -> str:
     """Launch a tree and wait until all of it is there; the run's id."""
     script, count = TREES[tree]
     shell = script.format(
@@ -69,7 +70,7 @@ def test_every_way_to_end_is_as_thorough(
     servers: Servers, state_dir: Path, tmp_path: Path, way: str
 ) -> None:
     client, mark = servers.connect(), tmp_path / "mark"
-    fields: dict[str, object] = {}
+    fields: dict[str, Any] = {}
     if way == "deadline":
         fields = {"timeoutMs": 2500}
     if way == "step-deadline":
@@ -132,9 +133,7 @@ def test_two_trees_of_one_server_are_not_confused(servers: Servers, tmp_path: Pa
     client.stop(run_ids[1])
 
 
-def test_a_run_of_a_dead_editor_is_ended_whole_by_another(
-    servers: Servers, tmp_path: Path
-) -> None:
+def test_a_run_of_a_dead_editor_is_ended_whole_by_another(servers: Servers, tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     first = servers.connect()
     run_id = plant(first, mark, "forest")
@@ -146,9 +145,9 @@ def test_a_run_of_a_dead_editor_is_ended_whole_by_another(
 def test_a_run_within_a_run_ends_with_it(servers: Servers, state_dir: Path, tmp_path: Path) -> None:
     client, mark = servers.connect(), tmp_path / "mark"
     sidecar = f"{shlex.quote(sys.executable)} -m sidecar"
-    outer = client.launch(
-        f"{sidecar} launch -- sleep 600 {mark} && sleep 600 {mark}; true"
-    )["runId"]
+    outer = client.launch(f"{sidecar} launch -- sleep 600 {mark} && sleep 600 {mark}; true")[
+        "runId"
+    ]
     wait_marked(mark, 3)
     nested = [run for run in client.list() if run["runId"] != outer]
     assert [run.get("parentRunId") for run in nested] == [outer]

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.each import each
 from tests.support.marks import parent_of
 from tests.support.rpc import peak_kib
 from tests.support.serving import Gate, SidecarClient
@@ -52,7 +53,8 @@ def test_lines_that_never_end(client: SidecarClient, tmp_path: Path) -> None:
     run_id, grown = flood(
         client,
         tmp_path,
-        f"head -c {3 * MIB} /dev/zero | tr '\\0' a; echo; head -c {10 * MIB} /dev/zero | tr '\\0' b",
+        f"head -c {3 * MIB} /dev/zero | tr '\\0' a; echo; "
+        f"head -c {10 * MIB} /dev/zero | tr '\\0' b",
         13 * MIB + 1,
     )
     assert max(grown) < MAY_GROW_KIB
@@ -68,7 +70,7 @@ def test_lines_that_never_end(client: SidecarClient, tmp_path: Path) -> None:
     assert peak_kib(client) - at_first < 2 * MAY_GROW_KIB
 
 
-@pytest.mark.parametrize("size", [65535, 65536, 65537, MIB])
+@each("size", [65535, 65536, 65537, MIB])
 def test_lines_around_the_limits_of_readers(client: SidecarClient, size: int) -> None:
     run = client.run_to_end(f"head -c {size} /dev/zero | tr '\\0' x; echo; echo after")
     assert client.text(run["runId"]) == "x" * size + "\nafter\n"

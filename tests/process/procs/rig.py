@@ -85,7 +85,7 @@ class Rig:
         fcntl.flock(self.lease_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         paths = spawn.package_paths
         try:
-            spawn.package_paths = lambda: [str(self._shadow)]  # type: ignore[assignment]
+            spawn.package_paths = lambda: [str(self._shadow)]
             self.runner_pid = spawn.spawn_runner(str(self.dir), self.lease_fd, RUNNER_ENV)
         finally:
             spawn.package_paths = paths

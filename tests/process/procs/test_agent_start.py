@@ -128,7 +128,7 @@ def test_a_name_that_is_not_executable_is_passed_over(rig: Rig, tmp_path: Path) 
 
 
 def test_input_is_empty_by_default(rig: Rig) -> None:
-    rig.launch(["sh", "-c", "read -r x; echo \"$? [$x]\""])
+    rig.launch(["sh", "-c", 'read -r x; echo "$? [$x]"'])
     rig.prints(b"1 []")
 
 
@@ -166,7 +166,11 @@ def test_order_is_private_and_gone_once_taken(rig: Rig) -> None:
     assert not (rig.attempt() / "spawn").exists()
     record = rig.attempt() / "warden"
     assert record.stat().st_mode & 0o777 == 0o600
-    assert sorted(os.listdir(rig.attempt())) == ["stderr.log", "stdout.log", "warden"]
+    assert sorted(path.name for path in rig.attempt().iterdir()) == [
+        "stderr.log",
+        "stdout.log",
+        "warden",
+    ]
 
 
 def test_record_tells_who_keeps_and_who_runs(rig: Rig) -> None:

@@ -29,7 +29,7 @@ def test_runner_inherits_and_ends_the_tree(rig: Rig) -> None:
 
 
 def test_runner_kills_what_it_inherited_and_does_not_listen(rig: Rig) -> None:
-    rig.launch(["sh", "-c", f"setsid sh -c \"{DEAF}\" & {DEAF}"])
+    rig.launch(["sh", "-c", f'setsid sh -c "{DEAF}" & {DEAF}'])
     rig.printed_fields(b"up", 2)
     lose_warden(rig)
     rig.say("inherit 50")

@@ -2,6 +2,7 @@
 
 import errno
 import fcntl
+import functools
 import hashlib
 import os
 import random
@@ -224,8 +225,12 @@ while True:
 """
 
 
+def has_grown(log: Path, size: int, writer: threading.Thread) -> bool:
+    return not writer.is_alive() or (log.exists() and log.stat().st_size > size)
+
+
 def test_kill_at_any_moment_loses_and_doubles_nothing(tmp_path: Path) -> None:
-    # One pump after the other is killed in mid-work; the next goes on with pipe and log as they are.
+    # One pump after another is killed in mid-work; the next goes on with pipe and log as they are.
     log = tmp_path / "log"
     read_fd, write_fd = os.pipe()
     total = 60_000_000
@@ -246,7 +251,7 @@ def test_kill_at_any_moment_loses_and_doubles_nothing(tmp_path: Path) -> None:
         size = log.stat().st_size if log.exists() else 0
         worker = subprocess.Popen(argv, stdin=read_fd)
         wait_until(
-            lambda size=size: log.exists() and log.stat().st_size > size or not writer.is_alive(),
+            functools.partial(has_grown, log, size, writer),
             what="the log grows again",
         )
         worker.send_signal(signal.SIGKILL)

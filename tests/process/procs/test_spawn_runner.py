@@ -14,6 +14,10 @@ from tests.process.procs.rig import RUNNER_ENV, Rig
 from tests.support.wait import wait_until
 
 
+def open_fds() -> list[str]:
+    return sorted(link.name for link in Path("/proc/self/fd").iterdir())
+
+
 def test_runner_is_detached(rig: Rig) -> None:
     rig.launch(["true"])
     pid = rig.runner_pid
@@ -43,10 +47,10 @@ def test_log_that_is_a_link_is_refused_and_its_target_untouched(rig: Rig, tmp_pa
 def test_refusal_leaves_the_lease_with_the_launcher(rig: Rig) -> None:
     fd = os.open(rig.dir / "lease", os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(fd, fcntl.LOCK_EX)
-    before = os.listdir("/proc/self/fd")
+    before = open_fds()
     with pytest.raises(SpawnRefused):
         spawn.spawn_runner(str(rig.dir / "not there"), fd, RUNNER_ENV)
-    assert os.listdir("/proc/self/fd") == before
+    assert open_fds() == before
     os.close(fd)
     other_fd = os.open(rig.dir / "lease", os.O_RDWR)
     fcntl.flock(other_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -86,8 +90,11 @@ def test_runner_works_below_a_launcher_without_standard_descriptors(rig: Rig) ->
     paths = [str(rig.base / "shadow")]
     argv = warden.boot_argv("run", str(rig.dir), paths)
     lease_fd = os.open(rig.dir / "lease", os.O_RDWR | os.O_CREAT, 0o600)
-    actions = [(os.POSIX_SPAWN_DUP2, lease_fd, 99), (os.POSIX_SPAWN_DUP2, 99, 3)]
-    actions += [(os.POSIX_SPAWN_CLOSE, fd) for fd in (0, 1, 2, 99)]  # type: ignore[list-item]
+    actions: list[tuple[int, ...]] = [
+        (os.POSIX_SPAWN_DUP2, lease_fd, 99),
+        (os.POSIX_SPAWN_DUP2, 99, 3),
+        *((os.POSIX_SPAWN_CLOSE, fd) for fd in (0, 1, 2, 99)),
+    ]
     rig.runner_pid = os.posix_spawn(argv[0], argv, RUNNER_ENV, file_actions=actions)
     os.close(lease_fd)
     rig.hears("exited", "code", 0)
@@ -98,11 +105,11 @@ def test_runner_works_below_a_launcher_without_standard_descriptors(rig: Rig) ->
 def test_adopter_is_started_without_a_lease(rig: Rig) -> None:
     paths = spawn.package_paths
     try:
-        spawn.package_paths = lambda: [str(rig.base / "shadow")]  # type: ignore[assignment]
+        spawn.package_paths = lambda: [str(rig.base / "shadow")]
         pid = spawn.spawn_adopter(str(rig.dir), RUNNER_ENV)
     finally:
         spawn.package_paths = paths
-    [[adopter_pid, session, _]] = rig.adopted()
+    [[adopter_pid, session, _, _]] = rig.adopted()
     assert adopter_pid == session == pid
     assert wait_until(lambda: [spawn.reap(pid)] != [None], what="it has ended")
 

@@ -5,7 +5,6 @@
 
 import fcntl
 import os
-import signal
 from pathlib import Path
 
 import pytest
@@ -50,10 +49,18 @@ def test_adopter_is_no_child_and_knows_the_way(rig: Rig) -> None:
     rig.hears("running")
     warden_session = os.getsid(int(rig.record()[0].split()[1]))
     rig.kill_runner()
-    [[pid, session, paths]] = rig.adopted()
+    [[pid, session, paths, _]] = rig.adopted()
     assert pid == session
     assert session != warden_session
     assert paths == [str(rig.base / "shadow")]
+
+
+def test_adopter_need_not_wait_for_the_warden(rig: Rig) -> None:
+    rig.launch(["sleep", "100"])
+    rig.hears("running")
+    rig.kill_runner()
+    [[*_, held]] = rig.adopted()
+    assert held == []
 
 
 def test_exit_before_the_loss_is_on_record_before_it(rig: Rig) -> None:
@@ -110,7 +117,7 @@ def test_farewell_calls_nobody(rig: Rig) -> None:
 
 def test_deaf_tree_is_killed_by_the_grace_that_was_asked_for(rig: Rig) -> None:
     deaf = "trap 'echo heard' TERM; echo up $$; while :; do sleep 100; done"
-    rig.launch(["sh", "-c", f"setsid sh -c \"{deaf}\" & {deaf}"])
+    rig.launch(["sh", "-c", f'setsid sh -c "{deaf}" & {deaf}'])
     rig.printed_fields(b"up", 2)
     rig.say("end 200")
     rig.printed_fields(b"heard", 2)
@@ -123,7 +130,7 @@ def test_deaf_tree_is_killed_by_the_grace_that_was_asked_for(rig: Rig) -> None:
 
 def test_deaf_tree_is_killed_after_the_usual_grace(rig: Rig) -> None:
     deaf = "trap '' TERM; echo up $$; while :; do sleep 100; done"
-    rig.launch(["sh", "-c", f"setsid sh -c \"{deaf}\" & {deaf}"])
+    rig.launch(["sh", "-c", f'setsid sh -c "{deaf}" & {deaf}'])
     rig.printed_fields(b"up", 2)
     rig.kill_runner()
     gone(rig)
@@ -170,7 +177,7 @@ def test_output_is_complete_whenever_the_runner_dies(rig: Rig, n_lines: int) -> 
     rig.python(COUNTING, str(n_lines))
     expected = expected_lines(n_lines)
     # Anywhere in the middle: as soon as anything is in the log.
-    wait_until(lambda: rig.output(), what="the log has begun")
+    wait_until(rig.output, what="the log has begun")
     rig.kill_runner()
     gone(rig)
     # TERM may have come before the agent had said all; what it had said is there, each byte once.

@@ -19,7 +19,7 @@ SIT = "echo up $$; sleep 100"
 DEAF = "trap '' TERM; echo up $$; while :; do sleep 100; done"
 
 PLAIN = f"(sh -c '{SIT}'; :) & (sh -c '{SIT}'; :) & {SIT}"
-NESTED = f"sh -c \"sh -c 'sh -c \\\"{SIT}\\\"; true'; true\"; true"
+NESTED = f'sh -c "sh -c \'sh -c \\"{SIT}\\"; true\'; true"; true'
 ESCAPED = f"setsid nohup sh -c '{SIT}' >&2 </dev/null & {SIT}"
 
 DAEMON = """
@@ -114,7 +114,7 @@ def test_tree_ends_wherever_its_members_went(rig: Rig, program: str, n_processes
 
 
 def test_members_deaf_to_term_are_killed_and_counted(rig: Rig) -> None:
-    rig.launch(["sh", "-c", f"setsid sh -c \"{DEAF}\" & {DEAF}"])
+    rig.launch(["sh", "-c", f'setsid sh -c "{DEAF}" & {DEAF}'])
     pids = pids_of(rig, 2)
     proof = rig.ends(100)
     assert proof[1:3] == ["observed", "subreaper"]
@@ -215,7 +215,7 @@ def test_tree_of_two_hundred(rig: Rig) -> None:
 def test_signal_reaches_the_agent_and_nobody_else(rig: Rig) -> None:
     child = "trap 'echo child heard' INT; echo up $$; while :; do sleep 0.1; done"
     agent = "trap 'echo agent heard' INT; echo up $$; while :; do sleep 0.1; done"
-    rig.launch(["bash", "-c", f"bash -c \"{child}\" & {agent}"])
+    rig.launch(["bash", "-c", f'bash -c "{child}" & {agent}'])
     pids_of(rig, 2)
     rig.say(f"signal {int(signal.SIGINT)}")
     rig.prints(b"agent heard")

@@ -81,7 +81,10 @@ def test_a_transient_line_is_for_live_terminals_and_goes_before_the_next() -> No
     live = Stream(stream, {"NO_COLOR": "1"})
     live.hint_at("waiting")
     live.say((Span("done"),))
-    assert stream.getvalue() == "\r\x1b[Kwaiting\r\x1b[Kdone\n"
+    assert stream.getvalue() == "waiting\r\x1b[Kdone\n"
+    narrow = Tty()
+    Stream(narrow, {"COLUMNS": "8"}).hint_at("waiting for everything")
+    assert narrow.getvalue() == "waitin\u2026"
     for quiet, environ in ((Tty(), {"TERM": "dumb"}), (io.StringIO(), {})):
         Stream(quiet, environ).hint_at("waiting")
         assert quiet.getvalue() == ""

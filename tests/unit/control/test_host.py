@@ -13,7 +13,10 @@ from sidecar.control.host import Level
     [
         ("0::/user.slice/user-1000.slice/session-3.scope\n", Level.WARNING),
         ("0::/system.slice/sidecar.service\n", Level.WARNING),
-        ("0::/user.slice/user-1000.slice/user@1000.service/app.slice/code-1.scope\n", Level.WARNING),
+        (
+            "0::/user.slice/user@1000.service/app.slice/code-1.scope\n",
+            Level.WARNING,
+        ),
         ("0::/\n", Level.OK),
         ("0::/user.slice/user-1000.slice\n", Level.OK),
         ("1:name=systemd:/system.slice/x.service\n2:cpu:/\n", Level.WARNING),

@@ -1,0 +1,1 @@
+"""What each request does: params to ``control``, and what comes of it to views; no decisions."""

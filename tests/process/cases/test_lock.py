@@ -1,0 +1,117 @@
+"""Locks and their leftovers: crowds, the dead among them, and hands that delete what is held."""
+
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.support.expectations import over
+from tests.support.marks import assert_none_marked, wait_marked
+from tests.support.serving import Gate, Servers
+
+CROWD = 10
+ROUNDS = 20
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(180)
+def test_ten_servers_at_once_half_of_them_killed(servers: Servers) -> None:
+    launched = 0
+    for turn in range(ROUNDS):
+        crowd = [servers.start() for _ in range(CROWD)]
+        # Killed at every stage: before they have read a line, while they start, and right after.
+        for number, client in enumerate(crowd):
+            if number % 2 and turn % 3 == 0:
+                client.kill()
+        living = [client for client in crowd if not client.is_closed]
+        handshakes = [(client, client.post_initialize()) for client in living]
+        for number, (client, handshake) in enumerate(handshakes):
+            if number % 2 and turn % 3 == 1:
+                client.kill()
+            else:
+                client.result(handshake)
+                client.notify("initialized", {})
+        living = [client for client in living if not client.is_closed]
+        assert len(living) >= CROWD // 2
+        run_id = living[0].launch("true")["runId"]
+        launched += 1
+        for number, client in enumerate(living):
+            if number and turn % 3 == 2 and number % 2:
+                client.kill()
+        for client in living:
+            if not client.is_closed:
+                client.expect(over(run_id))
+                client.close()
+    assert len(servers.connect().list(scope="all", limit=1000)) == launched
+
+
+@pytest.mark.parametrize("content", ["", "own", "1", "4194303", "dead", "not a number"])
+def test_stale_files_of_others_lock_nobody_out(
+    servers: Servers, state_dir: Path, content: str
+) -> None:
+    # Locks are the kernel's; whatever a file by that name says is nothing.
+    first = servers.connect()
+    run_id = first.run_to_end("true")["runId"]
+    first.kill()
+    (state_dir / "runs" / run_id / "lease").write_text(content)
+    (state_dir / "lock").write_text(content)
+    second = servers.connect()
+    assert second.run_to_end("true")["state"] == "complete"
+    second.call("run/remove", {"runId": run_id})
+
+
+def test_the_lease_of_a_live_run_is_deleted(
+    servers: Servers, state_dir: Path, tmp_path: Path
+) -> None:
+    one, gate, mark = servers.connect(), Gate(tmp_path / "gate"), tmp_path / "mark"
+    run_id = one.launch(f"{gate.wait}; : {mark}")["runId"]
+    wait_marked(mark, 1)
+    (state_dir / "runs" / run_id / "lease").unlink()
+    two = servers.connect()
+    # Longer than a caretaker waits before it would adopt what nobody seems to lead.
+    assert two.run_to_end("sleep 5")["state"] == "complete"
+    gate.open()
+    for client in (one, two):
+        run = client.expect(over(run_id))["run"]
+        assert run["state"] in ("complete", "failed")
+        assert client.list() == []
+    assert_none_marked(mark)
+
+
+def test_the_directory_of_a_live_run_is_deleted(
+    servers: Servers, state_dir: Path, tmp_path: Path
+) -> None:
+    # Nothing can be told of the run any more, but nothing may crash, and nothing may be left.
+    one, gate, mark = servers.connect(), Gate(tmp_path / "gate"), tmp_path / "mark"
+    run_id = one.launch(f"echo x; {gate.wait}; echo y; : {mark}")["runId"]
+    wait_marked(mark, 1)
+    shutil.rmtree(state_dir / "runs" / run_id)
+    two = servers.connect()
+    assert two.run_to_end("sleep 3")["state"] == "complete"
+    gate.open()
+    for client in (one, two):
+        assert client.run_to_end("true")["state"] == "complete"
+        message = client.answer(client.post("run/get", {"runId": run_id}))
+        assert message.get("error", {}).get("data", {}).get("code") != "internal"
+
+
+def test_a_launch_that_is_held_up_is_not_doubled_by_a_retry(
+    servers: Servers, state_dir: Path, tmp_path: Path
+) -> None:
+    # The first launcher is frozen in the middle; its client retries at another server.
+    one, two = servers.connect(), servers.connect()
+    told = tmp_path / "told"
+    launch = {
+        "step": {"agent": "command", "shell": f"echo once >>{told}"},
+        "clientToken": "again",
+    }
+    first = one.post("run/launch", launch)
+    one.signal(signal.SIGSTOP)
+    second = two.post("run/launch", launch)
+    one.signal(signal.SIGCONT)
+    runs = [one.result(first)["run"], two.result(second)["run"]]
+    assert runs[0]["runId"] == runs[1]["runId"]
+    two.wait_over(runs[0]["runId"])
+    assert told.read_text() == "once\n"
+    assert len(list((state_dir / "runs").iterdir())) == 1

@@ -1,0 +1,184 @@
+"""Runs whose supervisors died: they end by themselves, truly, once, and nothing is left."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.support.expectations import over, status
+from tests.support.marks import assert_none_marked, marked, parent_of, wait_marked
+from tests.support.rpc import Client
+from tests.support.serving import Gate, Servers, SidecarClient
+from tests.support.wait import wait_until
+
+TREE = "sleep 600 {mark} & setsid sleep 600 {mark} & echo started; sleep 600 {mark}; true"
+TREE_SIZE = 4
+
+
+def lineage(client: SidecarClient, run_id: str) -> dict[str, int]:
+    """The pids of runner, warden and agent of a live run."""
+    agent: int = client.read_until(lambda: client.get(run_id)["steps"][0].get("pid"), "the agent")
+    warden = parent_of(agent)
+    return {"runner": parent_of(warden), "warden": warden, "agent": agent}
+
+
+def kill(pids: dict[str, int], *names: str) -> None:
+    """SIGKILL several of them as one: stopped first, so that none sees another die."""
+    for name in names:
+        os.kill(pids[name], signal.SIGSTOP)
+    for name in names:
+        os.kill(pids[name], signal.SIGKILL)
+
+
+def told_ends(client: Client, run_id: str) -> int:
+    """How often the end of a run was told to this client."""
+    return client.monitor.ends.get(run_id, 0)
+
+
+@pytest.mark.parametrize(
+    "victims",
+    [("runner",), ("runner", "warden"), ("runner", "agent"), ("runner", "warden", "agent")],
+    ids="+".join,
+)
+def test_it_ends_without_being_asked_and_is_told_once(
+    servers: Servers, tmp_path: Path, victims: tuple[str, ...]
+) -> None:
+    client, mark = servers.connect(), tmp_path / "mark"
+    run_id = client.launch(TREE.format(mark=mark))["runId"]
+    wait_marked(mark, TREE_SIZE)
+    client.expect(status(run_id, "running"))
+    kill(lineage(client, run_id), *victims)
+    run = client.expect(over(run_id))["run"]
+    assert (run["state"], run["reason"]) == ("failed", "runner-lost")
+    assert run["error"]["message"]
+    assert run["proof"]["state"] in ("observed", "unknown")
+    if run["proof"]["state"] == "observed":
+        assert_none_marked(mark)
+    client.run_to_end("sleep 3")
+    client.sync()
+    assert told_ends(client, run_id) == 1
+    wait_until(lambda: not marked(mark), what="an empty tree")
+    assert client.text(run_id) == "started\n"
+    assert client.call("run/result", {"runId": run_id})["state"] == "failed"
+
+
+def test_the_death_of_the_warden_alone(servers: Servers, tmp_path: Path) -> None:
+    client, mark = servers.connect(), tmp_path / "mark"
+    run_id = client.launch(TREE.format(mark=mark))["runId"]
+    wait_marked(mark, TREE_SIZE)
+    kill(lineage(client, run_id), "warden")
+    run = client.expect(over(run_id))["run"]
+    assert run["state"] == "failed"
+    assert run["reason"] in ("warden-lost", "runner-lost")
+    assert_none_marked(mark)
+
+
+def test_an_agent_that_had_ended_by_itself_is_not_called_lost(
+    servers: Servers, tmp_path: Path
+) -> None:
+    # Its runner dies while the output is being waited for; the exit is on record by then.
+    client, gate = servers.connect(), Gate(tmp_path / "gate")
+    run_id = client.launch(f"{gate.wait}; (sleep 600 &); exit 5")["runId"]
+    pids = lineage(client, run_id)
+    os.kill(pids["runner"], signal.SIGSTOP)
+    gate.open()
+    wait_until(lambda: not Path(f"/proc/{pids['agent']}").exists(), what="the agent's end")
+    os.kill(pids["runner"], signal.SIGKILL)
+    run = client.wait_over(run_id)[0]
+    assert (run["state"], run["reason"]) == ("failed", "exit-status")
+    assert run["steps"][0]["exitCode"] == 5
+
+
+@pytest.mark.parametrize("victims", [("runner",), ("runner", "warden", "agent")], ids="+".join)
+def test_without_any_server_and_then_with_one(
+    servers: Servers, tmp_path: Path, victims: tuple[str, ...]
+) -> None:
+    first, mark = servers.connect(), tmp_path / "mark"
+    run_id = first.launch(TREE.format(mark=mark))["runId"]
+    wait_marked(mark, TREE_SIZE)
+    pids = lineage(first, run_id)
+    first.kill()
+    kill(pids, *victims)
+    second = servers.connect()
+    run = second.wait_over(run_id)[0]
+    assert (run["state"], run["reason"]) == ("failed", "runner-lost")
+    assert run["error"]["message"]
+    second.sync()
+    assert told_ends(second, run_id) <= 1
+    wait_until(lambda: not marked(mark), what="an empty tree")
+    # What is over was told; a third one has nothing to tell, and nothing to repair.
+    third = servers.connect()
+    third.run_to_end("true")
+    assert told_ends(third, run_id) == 0
+    assert third.get(run_id) == run
+
+
+def test_the_server_is_killed_right_after_its_answer(servers: Servers, tmp_path: Path) -> None:
+    for number in range(10):
+        client = servers.connect()
+        told = tmp_path / f"told-{number}"
+        run_id = client.launch(f"echo once >>{told}")["runId"]
+        client.kill()
+        after = servers.connect()
+        assert run_id in [run["runId"] for run in after.list(scope="all")]
+        assert after.wait_over(run_id)[0]["state"] == "complete"
+        assert told.read_text() == "once\n"
+        after.close()
+
+
+def test_a_lost_run_can_be_hidden_and_launched_again(servers: Servers) -> None:
+    client = servers.connect()
+    run_id = client.launch("exec sleep 600", clientToken="first")["runId"]
+    kill(lineage(client, run_id), "runner", "warden", "agent")
+    client.wait_over(run_id)
+    client.call("run/dismiss", {"runId": run_id})
+    assert client.run_to_end("true", clientToken="second")["state"] == "complete"
+
+
+def test_a_stop_that_was_accepted_survives_the_runner(servers: Servers, tmp_path: Path) -> None:
+    client, mark = servers.connect(), tmp_path / "mark"
+    run_id = client.launch(f"trap '' TERM; echo ready; while :; do sleep 600 {mark} & wait; done")[
+        "runId"
+    ]
+    client.read_until(lambda: client.text_now(run_id) == "ready\n", "the child to be ready")
+    pids = lineage(client, run_id)
+    client.call("run/stop", {"runId": run_id, "graceMs": 600_000, "reason": "enough"})
+    client.read_until(lambda: client.get(run_id).get("stopping"), "the runner to have taken it")
+    kill(pids, "runner")
+    run = client.wait_over(run_id)[0]
+    assert (run["state"], run["reason"]) == ("stopped", "stopped-by-user")
+    assert run["stoppedBy"]["reason"] == "enough"
+    assert_none_marked(mark)
+
+
+def test_two_servers_repair_one_run_once(servers: Servers) -> None:
+    clients = [servers.connect() for _ in range(3)]
+    run_id = clients[0].launch("exec sleep 600")["runId"]
+    kill(lineage(clients[0], run_id), "runner", "warden", "agent")
+    ends = [client.expect(over(run_id))["run"] for client in clients]
+    assert ends[0] == ends[1] == ends[2]
+    events = clients[0].call("run/events", {"runId": run_id})["events"]
+    adoptions = [e for e in events if e["kind"] == "runner-started" and e["adopted"]]
+    assert len(adoptions) == 1
+    assert [event["kind"] for event in events].count("result-stored") == 1
+
+
+def test_a_machine_that_goes_down(servers: Servers, state_dir: Path) -> None:
+    # TERM to everything that there is, then KILL to whatever remains; afterwards all are honest.
+    client = servers.connect()
+    run_ids = [client.launch("exec sleep 600")["runId"] for _ in range(5)]
+    trees = [lineage(client, run_id) for run_id in run_ids]
+    pids = [client.proc.pid, *(pid for tree in trees for pid in tree.values())]
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for pid in pids:
+            try:
+                os.kill(pid, number)
+            except ProcessLookupError:
+                continue
+    client.abandon()
+    after = servers.connect()
+    runs = after.wait_over(*run_ids)
+    assert {run["state"] for run in runs} <= {"stopped", "failed"}
+    assert {run["runId"] for run in after.list(scope="all")} == set(run_ids)
+    assert all(run["reason"] for run in runs)
