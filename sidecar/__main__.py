@@ -20,9 +20,12 @@ def main() -> int:
         from sidecar.server import app
 
         return app.main(argv[1:])
-    from sidecar.cli import main as command_line
+    try:
+        from sidecar.cli import main as command_line
 
-    return command_line.main(argv, os.environ)
+        return command_line.main(argv, os.environ)
+    except KeyboardInterrupt:  # while it was still being imported
+        return 130
 
 
 if __name__ == "__main__":

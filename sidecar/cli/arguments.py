@@ -47,7 +47,12 @@ def read(argv: Sequence[str], *, columns: int | None = None) -> argparse.Namespa
     Help.columns = columns or Help.columns
     words, command_line = _split(argv)
     chosen = words[0] if words and words[0] in COMMANDS else None
-    found = parser(chosen).parse_args(words)
+    found, rest = parser(chosen).parse_known_args(words)
+    if rest:
+        hint = f"see {PROGRAM} {found.command} --help"
+        if found.command == "launch" and not rest[0].startswith("-"):
+            hint = f"the command goes after --: {PROGRAM} launch -- {rest[0]} ..."
+        raise InvalidParams(f"not understood: {rest[0][:64]!r}", hint=hint)
     if command_line is not None and found.command != "launch":
         raise InvalidParams(
             f"only launch takes a command after --: {found.command}",

@@ -4,12 +4,14 @@ This module must never read anything; where the logs lie is told to it.
 """
 
 from collections.abc import Callable, Iterator
+from typing import assert_never
 
 from sidecar.cli import wording
 from sidecar.cli.human import age, duration, moment, size
 from sidecar.cli.spans import Line, Span, Tone, said
 from sidecar.control.context import Snapshot
 from sidecar.core.states import Attempt, AttemptState, Run, RunState, Step, run_proof
+from sidecar.store.lease import Holding
 from sidecar.store.rundir import LOGS, Stream
 
 _KEY_WIDTH = 11
@@ -19,17 +21,17 @@ LogPath = Callable[[int, int, Stream], str]
 """Step index, attempt number and stream to the path of the log."""
 
 
-def lines(snapshot: Snapshot, log_path: LogPath, now: int) -> list[Line]:
-    """The page of one run."""
+def lines(snapshot: Snapshot, holding: Holding, log_path: LogPath, now: int) -> list[Line]:
+    """The page of one run; ``holding`` says whether anybody leads it."""
     run = snapshot.run
-    found = list(_about_run(snapshot, now))
+    found = list(_about_run(snapshot, holding, now))
     for step in run.steps:
         found.append(())
         found.extend(_about_step(step, log_path, now))
     return found
 
 
-def _about_run(snapshot: Snapshot, now: int) -> Iterator[Line]:
+def _about_run(snapshot: Snapshot, holding: Holding, now: int) -> Iterator[Line]:
     run = snapshot.run
     yield _fact("run", Span(run.run_id, Tone.STRONG))
     if run.label:
@@ -52,13 +54,26 @@ def _about_run(snapshot: Snapshot, now: int) -> Iterator[Line]:
     if run.timeout_ms is not None:
         yield _fact("deadline", Span(duration(run.timeout_ms)), Span(_left(run, now), Tone.DIM))
     yield _fact("proof", *wording.proof(run_proof(run)))
-    if run.leader is not None and not run.is_over:
-        yield _fact("runner", Span(f"pid {run.leader.pid}"))
+    if not run.is_over:
+        yield _fact("runner", _leader(run, holding))
     if run.adoptions:
         yield _fact("adopted", Span(f"{run.adoptions} times" if run.adoptions > 1 else "once"))
     if snapshot.dismissed_at is not None:
         yield _fact("dismissed", *_when(snapshot.dismissed_at, now))
     yield _fact("revision", Span(str(snapshot.revision)))
+
+
+def _leader(run: Run, holding: Holding) -> Span:
+    """Who leads the run.  The pid is for people; whether it still lives is said by the lease."""
+    match holding:
+        case Holding.FREE:
+            return Span("nobody leads it (sidecar wait has it adopted)", Tone.WARN)
+        case Holding.UNKNOWN:
+            return Span("whether anybody leads it cannot be told", Tone.WARN)
+        case Holding.HELD:
+            return Span(f"pid {run.leader.pid}" if run.leader is not None else "is being started")
+        case _:
+            assert_never(holding)
 
 
 def _because(run: Run) -> Line:

@@ -88,7 +88,7 @@ class Follower:
                 self._carry(step)
         return snapshot
 
-    def follow(self, caretaker: Caretaker | None) -> Snapshot:
+    def follow(self, caretaker: Caretaker) -> Snapshot:
         """Blocks until the run is over and all of its output is out; the run as it ended."""
         with contextlib.closing(Watch(self._context)) as watch:
             next_scan = clock.ticks_ms() + policy.SCAN_MS
@@ -101,8 +101,7 @@ class Follower:
                 now = clock.ticks_ms()
                 if now >= next_scan:
                     next_scan = now + policy.SCAN_MS
-                    if caretaker is not None:
-                        caretaker.tend(now)
+                    caretaker.tend(now)
         for outlet in self._outlets.values():
             outlet.finish()
         return snapshot
@@ -134,13 +133,17 @@ class Follower:
                     break
 
     def _sleep(self, watch: Watch, ms: int) -> None:
-        """Until something is rung or the time is up; raises ``ReaderGone`` if nobody reads on."""
-        poll = select.poll()
-        bell = watch.fileno()
-        if bell is not None:
-            poll.register(bell, select.POLLIN)
-        readers = {outlet.fileno() for outlet in self._outlets.values()}
-        for reader in readers:
-            poll.register(reader, 0)  # an error condition is told without being asked for
-        if any(fd in readers for fd, _ in poll.poll(max(1, ms))):
-            raise ReaderGone
+        sleep(watch, ms, {outlet.fileno() for outlet in self._outlets.values()})
+
+
+def sleep(watch: Watch, ms: int, readers: set[int]) -> None:
+    """Until something is rung, at most ``ms``; raises ``ReaderGone`` if one of ``readers`` (the
+    descriptors that we write to) is read by nobody any more."""
+    poll = select.poll()
+    bell = watch.fileno()
+    if bell is not None:
+        poll.register(bell, select.POLLIN)
+    for reader in readers:
+        poll.register(reader, 0)  # an error condition is told without being asked for
+    if any(fd in readers for fd, _ in poll.poll(max(1, ms))):
+        raise ReaderGone

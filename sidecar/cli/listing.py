@@ -19,7 +19,7 @@ COLUMNS = (
     table.Column(title="TOOK", rank=3, right=True),
     table.Column(title="STEPS", rank=5, right=True),
     table.Column(title="REASON", rank=4, least=9),
-    table.Column(title="NAME", rank=1, least=16),
+    table.Column(title="NAME", rank=1, least=14),
 )
 # Below this the table is no table any more.
 NARROWEST = 30

@@ -16,6 +16,8 @@ from sidecar.core.states import Proof, ProofState, Run, RunState, StepState, Sto
 # were launched in the same millisecond, and a person's prefix stays unique tomorrow.
 _ID_LENGTHS = (13, 18, 23, RUN_ID_LENGTH)
 
+_SAID_BY_THE_STATE = frozenset({"completed", "stopped-by-user"})
+
 _TONES: dict[str, Tone] = {
     RunState.QUEUED: Tone.DIM,
     RunState.RUNNING: Tone.BUSY,
@@ -110,7 +112,7 @@ def ending(run: Run, shown_id: str, now: int) -> Line:
     spans = [Span(f"{shown_id} ", Tone.PLAIN), state(run)]
     if took is not None:
         spans.append(Span(f" after {duration(took)}"))
-    if run.outcome is not None and run.outcome.state is not RunState.COMPLETE:
+    if run.outcome is not None and run.outcome.reason not in _SAID_BY_THE_STATE:
         failure = run.outcome.failure
         spans.append(said(f": {failure.message if failure else run.outcome.reason}"))
     return tuple(spans)

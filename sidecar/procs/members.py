@@ -21,7 +21,7 @@ def descendants(root: int, skip: "Collection[int]" = ()) -> list[identity.Stat]:
     A child counts if it says itself that its parent is one of the tree: between being listed and
     being looked at, a pid may have passed to a stranger.
     """
-    children_of = children if _lists_children(root) else _by_parent()
+    children_of = lister()
     found: list[identity.Stat] = []
     known = {root}
     parents = [root]
@@ -38,12 +38,18 @@ def descendants(root: int, skip: "Collection[int]" = ()) -> list[identity.Stat]:
     return found
 
 
-def children(pid: int) -> list[int]:
-    """The children of all threads of a process; empty if it is gone."""
-    found: list[int] = []
-    for thread in _names(f"/proc/{pid}/task"):
-        found += map(int, _read_all(f"/proc/{pid}/task/{thread}/children").split())
-    return found
+def lister() -> "Callable[[int], list[int]]":
+    """Give the quickest way to list a process's children: the kernel's own list, or a search.
+
+    What it gives is for one look: the search is made once, when it is given.
+    """
+    if posix.access("/proc/thread-self/children", posix.R_OK):
+        return _children
+    # CONFIG_PROC_CHILDREN is not in every kernel, only in all that distributions build.
+    of: dict[int, list[int]] = {}
+    for stat in everybody():
+        of.setdefault(stat.parent, []).append(stat.pid)
+    return lambda pid: of.get(pid, [])
 
 
 def in_group(pgrp: int) -> list[identity.Stat]:
@@ -68,16 +74,12 @@ def look_at(pid: int) -> identity.Stat | None:
         return None
 
 
-def _lists_children(pid: int) -> bool:
-    # CONFIG_PROC_CHILDREN: not in every kernel, but in all of those that distributions build.
-    return posix.access(f"/proc/{pid}/task/{pid}/children", posix.R_OK)
-
-
-def _by_parent() -> "Callable[[int], list[int]]":
-    of: dict[int, list[int]] = {}
-    for stat in everybody():
-        of.setdefault(stat.parent, []).append(stat.pid)
-    return lambda pid: of.get(pid, [])
+def _children(pid: int) -> list[int]:
+    """The children of all threads of a process; empty if it is gone."""
+    found: list[int] = []
+    for thread in _names(f"/proc/{pid}/task"):
+        found += map(int, _read_all(f"/proc/{pid}/task/{thread}/children").split())
+    return found
 
 
 def _names(folder: str) -> list[str]:

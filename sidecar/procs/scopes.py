@@ -110,11 +110,11 @@ class Below(Scope):
             if reaped:
                 self.exits.append((reaped, status))
         # Of our own children the listing is exact: only we can take one off, by reaping it, and
-        # whatever is below a child that has died is on it by then.
-        return not self._others()
+        # whatever is below a child that has died is on it by then. Without /proc there is none.
+        return members.look_at(self._pid) is not None and not self._others()
 
     def _others(self) -> list[int]:
-        return [pid for pid in members.children(self._pid) if pid not in self._spare]
+        return [pid for pid in members.lister()(self._pid) if pid not in self._spare]
 
 
 class Group(Scope):

@@ -9,6 +9,7 @@ It must never start an agent, and never write into a run directory but to append
 
 import errno
 import fcntl
+import functools
 import importlib.util
 import os
 import signal
@@ -56,6 +57,7 @@ def reap(pid: int) -> int | None:
     return os.waitstatus_to_exitcode(status) if done else None
 
 
+@functools.cache
 def package_paths() -> list[str]:
     """Where the boot path finds sidecar and orjson: the folders that hold them, each once."""
     folders = [str(Path(sidecar.__path__[0]).resolve().parent)]

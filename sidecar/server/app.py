@@ -34,10 +34,10 @@ from sidecar.store.layout import Layout
 from sidecar.wire import convert, decode, methods
 from sidecar.wire.errors import RpcCode, error_object, fault_object
 
-ANSWER_S: Final = 0.5
+ANSWER_S: Final = 0.4
 FLUSH_S: Final = 0.3
-"""How long the end waits for answers under way, and for the client to take them: below 1 s in all,
-since a client that is gone waits for nothing."""
+"""How long the end waits for what is under way, and for the client to take the answers: below 1 s
+in all, since a client that is gone waits for nothing."""
 
 
 class Server:
@@ -76,10 +76,11 @@ class Server:
         code = await self._lifetime.over
         self._connection.close_inlet()
         self._close_desk()
-        await self._calls.settled(ANSWER_S)
+        async with asyncio.TaskGroup() as last:
+            last.create_task(self._calls.settled(ANSWER_S))
+            if self._watching is not None:
+                last.create_task(self._watching.closed(ANSWER_S))
         await self._connection.outlet.drained(FLUSH_S)
-        if self._watching is not None:
-            self._watching.close()
         self._lifetime.close()
         self._nursery.close()
         self._workers.close()

@@ -1,15 +1,15 @@
 """Requests under way: each is handled, answered once, and can be cancelled while it is not.
 
-How a request is handled is said by its handler alone. A plain function is quick: it is called on
-the loop and answered at once. A coroutine takes its time, as a task of its own: others are served
-meanwhile, and cancelling the request cancels the task, which then decides what it still has to do.
+How a request is handled is said by its handler alone. What returns an answer is quick: it was
+called on the loop, and the client is answered at once. What returns a coroutine takes its time, as
+a task of its own: others are served meanwhile, and cancelling the request cancels the task, which
+then decides what it still has to do.
 
 This module must never know what a method does.
 """
 
 import asyncio
-import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -22,7 +22,7 @@ from sidecar.server.diary import log
 from sidecar.server.gate import MessageId
 from sidecar.wire import convert, decode
 from sidecar.wire.errors import RpcCode, error_object, fault_object
-from sidecar.wire.fields import Params, View
+from sidecar.wire.fields import View
 from sidecar.wire.methods import Request
 
 MAX_PATIENT: Final = 1000
@@ -33,7 +33,7 @@ CANCELLED: Final = fault_object(RpcCode.REQUEST_CANCELLED, "the request was canc
 
 @dataclass(slots=True)
 class Call:
-    """One request, as a handler that takes its time sees it.
+    """One request, as its handler sees it.
 
     ``after`` is done right after the answer was given, whatever it was.
     """
@@ -45,8 +45,8 @@ class Call:
 Answer = View | bytes
 """A result, or one that a thread has encoded already."""
 
-Quick = Callable[[Desk, Any], Answer]
-Slow = Callable[[Call, Any], Awaitable[Answer]]
+Slow = Coroutine[Any, Any, Answer]
+Function = Callable[[Call, Any], Answer | Slow]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,16 +54,8 @@ class Handler:
     """How one method is handled; ``is_patient`` if it may wait for as long as the client likes."""
 
     request: Request
-    quick: Quick | None = None
-    slow: Slow | None = None
-    is_patient: bool = False
-
-
-def handler(request: Request, function: Callable[..., Any], *, is_patient: bool = False) -> Handler:
-    """The handler of ``request`` by the kind of its function."""
-    if inspect.iscoroutinefunction(function):
-        return Handler(request=request, slow=function, is_patient=is_patient)
-    return Handler(request=request, quick=function, is_patient=is_patient)
+    function: Function
+    is_patient: bool
 
 
 class Calls:
@@ -83,26 +75,27 @@ class Calls:
         self, request_id: MessageId, handler: Handler, desk: Desk, params: Any, at: str = ""
     ) -> None:
         """Handle a request: it is answered now, or will be."""
+        call = Call(desk)
         try:
-            decoded = decode.decode(handler.request.params, params, at=at)
-            if handler.quick is not None:
-                self._connection.answer(request_id, encode(handler.quick(desk, decoded)))
-                return
             self._check_patience(handler)
+            decoded = decode.decode(handler.request.params, params, at=at)
+            answer = handler.function(call, decoded)
+            if isinstance(answer, View | bytes):
+                self._connection.answer(request_id, encode(answer))
+                return
         except SidecarError as exc:
             self._connection.refuse(request_id, error_object(exc))
             return
         except Exception:  # noqa: BLE001 - the loop boundary: one bug must not end the server
             self._connection.refuse(request_id, _bug(handler))
             return
-        call = Call(desk)
         task = asyncio.create_task(
-            self._carry_out(request_id, handler, call, decoded), name=handler.request.name
+            self._carry_out(request_id, handler, answer), name=handler.request.name
         )
         self._tasks[request_id] = task
         if handler.is_patient:
             self._patient.add(task)
-        task.add_done_callback(lambda _: self._ended(request_id, task, call))
+        task.add_done_callback(lambda _: self._ended(request_id, task, call, answer))
 
     def _check_patience(self, handler: Handler) -> None:
         if handler.is_patient and len(self._patient) >= MAX_PATIENT:
@@ -125,20 +118,20 @@ class Calls:
             await asyncio.wait(self._tasks.values(), timeout=deadline_s)
         return not self._tasks
 
-    async def _carry_out(
-        self, request_id: MessageId, handler: Handler, call: Call, params: Params
-    ) -> None:
-        assert handler.slow is not None  # noqa: S101 - ``begin`` has looked
+    async def _carry_out(self, request_id: MessageId, handler: Handler, answer: Slow) -> None:
         try:
-            self._connection.answer(request_id, encode(await handler.slow(call, params)))
+            self._connection.answer(request_id, encode(await answer))
         except SidecarError as exc:
             self._connection.refuse(request_id, error_object(exc))
         except Exception:  # noqa: BLE001 - the loop boundary: one bug must not end the server
             self._connection.refuse(request_id, _bug(handler))
 
-    def _ended(self, request_id: MessageId, task: "asyncio.Task[None]", call: Call) -> None:
-        # A task that is cancelled before its first step never sees that it was.
+    def _ended(
+        self, request_id: MessageId, task: "asyncio.Task[None]", call: Call, answer: Slow
+    ) -> None:
         if task.cancelled():
+            # A task that is cancelled before its first step never sees that it was.
+            answer.close()
             self._connection.refuse(request_id, CANCELLED)
         del self._tasks[request_id]
         self._patient.discard(task)

@@ -4,18 +4,16 @@ One place where what is seen of runs (by the watch, or by an answer of our own) 
 want to know, always in the same order: first what the client is told, then who waits. A client that
 waits for a run has thus been told of its end before the answer comes.
 
-This module must never read or write a file on the loop.
+This module must never read a run.
 """
 
 import os
 import resource
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 import sidecar
-from sidecar.control import read
 from sidecar.control.context import Context, Snapshot
 from sidecar.control.launch import Launched
 from sidecar.server.connection import Connection
@@ -28,8 +26,6 @@ from sidecar.server.workers import Workers
 from sidecar.wire.methods import PROTOCOL_VERSION
 from sidecar.wire.params import LogStream
 from sidecar.wire.results import CountsView, MemoryView, QueuesView, ServerStatusResult
-
-ACTIVE_MAX: Final = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +82,7 @@ class Desk:
     def gone(self, run_id: str) -> None:
         """A run does not exist any more."""
         self.publisher.forget(run_id)
+        self.waits.gone(run_id)
         self.feeds.close(run_id)
 
     def wants(self, run_id: str) -> bool:
@@ -115,22 +112,9 @@ class Desk:
         self.publisher.unfollow(run_id)
         self.feeds.close(run_id)
 
-    def active(self) -> list[Snapshot]:
-        """The runs of all sessions that are not over.  For a worker thread; reads files."""
-        page = read.list_runs(
-            self.ctx, scope=read.Scope.ACTIVE, limit=ACTIVE_MAX, include_dismissed=True
-        )
-        return [snapshot for snapshot in page.snapshots if not snapshot.run.is_over]
-
-    def active_of_session(self) -> list[Snapshot]:
-        """Those of this session, oldest first.  For a worker thread; reads files."""
-        session_id = self.ctx.caller.session_id
-        mine = [found for found in self.active() if found.run.session_id == session_id]
-        return mine[::-1]
-
-    async def status(self) -> ServerStatusResult:
-        """How this server is."""
-        active = await self.workers.read(self.active)
+    def status(self, active: Iterable[Snapshot]) -> ServerStatusResult:
+        """How this server is, if these runs are active."""
+        sessions = [found.run.session_id for found in active if not found.run.is_over]
         session_id = self.ctx.caller.session_id
         connection = self._means.connection
         now = self.ctx.now_ms()
@@ -143,8 +127,8 @@ class Desk:
             state_dir=self.ctx.layout.state_dir,
             session_id=session_id,
             counts=CountsView(
-                active=len(active),
-                session=sum(found.run.session_id == session_id for found in active),
+                active=len(sessions),
+                session=sessions.count(session_id),
                 subscriptions=self.feeds.n_logs,
             ),
             queues=QueuesView(

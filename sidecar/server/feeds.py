@@ -103,44 +103,43 @@ class Feeds:
         while True:
             await self._outlet.room()
             try:
-                page, stream, is_over = await self._workers.read(next_page, self._ctx, feed)
+                pages, is_over = await self._workers.read(next_pages, self._ctx, feed)
             except NotFound:
                 return True  # it was removed
             except SidecarError as exc:
                 log.warning("output of %s cannot be read: %s", feed.run_id, exc)
                 return False
-            if page is None:
+            for stream, page in pages:
+                feed.at[page.step, stream] = page.next_offset
+                if page.data:
+                    self._tell(_notification(stream, page))
+            if not any(page.data for _, page in pages):
                 return is_over
-            feed.at[page.step, stream] = page.next_offset
-            self._tell(
-                RunOutputNotification(
-                    run_id=feed.run_id,
-                    step=page.step,
-                    stream=stream,
-                    offset=page.offset,
-                    next_offset=page.next_offset,
-                    text=convert.shown_bytes(page.data),
-                )
-            )
 
 
-def next_page(ctx: Context, feed: Feed) -> tuple[OutputPage | None, LogStream, bool]:
-    """The next page of any of the logs; ``None`` if there is nothing, and whether that is final.
+def next_pages(ctx: Context, feed: Feed) -> tuple[list[tuple[LogStream, OutputPage]], bool]:
+    """The next page of each of the logs, which may be empty; whether nothing comes after them.
 
     Raises as ``control.read.get`` does.
     """
-    is_over = True
+    pages = []
     for step in range(len(read.get(ctx, feed.run_id).run.steps)):
         for stream in feed.streams:
             at = feed.at.get((step, stream), feed.from_offset)
             page = read.output(ctx, feed.run_id, step, stream.value, at, policy.OUTPUT_NOTICE_MAX)
-            page = page if page.eof else _settled(page)
-            if page.data:
-                return page, stream, False
-            # An offset from the end is counted once.
-            feed.at[step, stream] = page.next_offset
-            is_over = is_over and page.eof
-    return None, LogStream.STDOUT, is_over
+            pages.append((stream, page if page.eof else _settled(page)))
+    return pages, all(page.eof for _, page in pages)
+
+
+def _notification(stream: LogStream, page: OutputPage) -> RunOutputNotification:
+    return RunOutputNotification(
+        run_id=page.run_id,
+        step=page.step,
+        stream=stream,
+        offset=page.offset,
+        next_offset=page.next_offset,
+        text=convert.shown_bytes(page.data),
+    )
 
 
 def _settled(page: OutputPage) -> OutputPage:

@@ -78,7 +78,7 @@ class Watching:
     def __init__(self, loop: asyncio.AbstractEventLoop, desk: Desk) -> None:
         self._loop = loop
         self._desk = desk
-        self._watch: Watch | None = None
+        self._is_closing = False
         self._caretaker = Caretaker(desk.ctx)
         self._arrivals = _Arrivals(desk.ctx)
         self._lost_runners: list[str] = []
@@ -91,35 +91,49 @@ class Watching:
 
     def start(self) -> None:
         """Begin to look; what is active already is told first.  Idempotent."""
-        if self._task is None:
+        if self._task is None and not self._is_closing:
             self._task = asyncio.create_task(self._look_on(), name="watching")
+            self._task.add_done_callback(self._fell)
 
     def runner_ended(self, run_id: str) -> None:
         """The runner of a run, a child of ours, is over: if the run is not, it is adopted soon."""
         self._lost_runners.append(run_id)
 
-    def close(self) -> None:
-        """Look no more, and take the doorbell down."""
+    async def closed(self, deadline_s: float) -> None:
+        """Look no more, and take the doorbell down; a disk that hangs is waited for so long."""
+        self._is_closing = True
         if self._task is not None:
             self._task.cancel()
-        self._stop_listening()
-        if self._watch is not None:
-            self._watch.close()
+            await asyncio.wait({self._task}, timeout=deadline_s)
 
     async def _look_on(self) -> None:
-        workers, ctx = self._desk.workers, self._desk.ctx
-        self._watch = await workers.read(Watch, ctx)
-        self._desk.begin((await self._scan(self._watch)).snapshots)
-        while True:
-            self._listen(self._watch)
-            await self._tend()
-            await self._rest()
+        # Carried through although it is cancelled: a doorbell that was hung up is taken down.
+        watch = await self._desk.workers.commit(Watch, self._desk.ctx)
+        try:
+            found = (await self._scan(watch)).snapshots
+            if not self._is_closing:
+                self._desk.begin(found)
+            while not self._is_closing:
+                self._listen(watch)
+                await self._tend()
+                await self._rest()
+                self._stop_listening()
+                self._take(await self._scan(watch))
+        finally:
             self._stop_listening()
-            self._take(await self._scan(self._watch))
+            watch.close()
+
+    def _fell(self, task: "asyncio.Task[None]") -> None:
+        if task.cancelled() or self._is_closing:
+            return
+        # The loop boundary: one bug must not make a server blind for the rest of its life.
+        log.error("a bug in watching; it begins anew", exc_info=task.exception())
+        self._task = None
+        self._loop.call_later(policy.SCAN_MS / 1000, self.start)
 
     async def _scan(self, watch: Watch) -> _Seen:
         try:
-            return await self._desk.workers.read(
+            return await self._desk.workers.commit(
                 self._look, watch, self._desk.interesting(), frozenset(self._again)
             )
         except StorageError as exc:

@@ -53,10 +53,9 @@ def test_a_wait_that_is_too_short_answers_all_the_same(client: SidecarClient) ->
 
 def test_stopping_twice_and_stopping_what_is_over_is_no_error(client: SidecarClient) -> None:
     run_id = client.launch("exec sleep 600")["runId"]
-    first = client.post("run/stop", {"runId": run_id, "reason": "first"})
-    second = client.post("run/stop", {"runId": run_id, "reason": "second"})
-    assert client.result(first)["run"]["runId"] == run_id
-    assert client.result(second)["run"]["runId"] == run_id
+    for reason in ("first", "second"):
+        run = client.call("run/stop", {"runId": run_id, "reason": reason})["run"]
+        assert run["runId"] == run_id
     ended = client.wait_over(run_id)[0]
     assert ended["stoppedBy"]["reason"] == "first"
     again = client.call("run/stop", {"runId": run_id})["run"]

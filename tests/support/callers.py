@@ -202,3 +202,13 @@ def launched(ctx: Context, **changes: object) -> tuple[Launched, Runner]:
     made = launch(ctx, asked(**changes))
     assert isinstance(ctx.spawner, StandIn)
     return made, ctx.spawner.runners[made.snapshot.run.run_id]
+
+
+def left_in(state_dir: Path) -> set[str]:
+    """What lies in the folders where runs leave something."""
+    return {
+        f"{folder}/{entry.name}"
+        for folder in ("active", "runs", "staging")
+        if (state_dir / folder).is_dir()
+        for entry in (state_dir / folder).iterdir()
+    }

@@ -53,6 +53,12 @@ class Note:
     request_id: int | str | None = None
     is_read: bool = False
 
+    @property
+    def subject(self) -> tuple[str, object]:
+        """What it is about: a run, or a progress token; earlier news of the same are outdated."""
+        run = self.params.get("run", self.params)
+        return self.method, run.get("runId", self.params.get("token"))
+
 
 @dataclass(slots=True)
 class Answer:
@@ -107,7 +113,7 @@ class Conversation:
             verdict = expectation.judge(note.params)
             if verdict is Verdict.MET:
                 for earlier in self.notes[: index + 1]:
-                    earlier.is_read |= earlier.method == expectation.method
+                    earlier.is_read |= earlier.subject == note.subject
                 return note, index + 1
             if verdict is Verdict.UNMEETABLE:
                 raise UnmeetableError(f"not {expectation.what}: {note.params}")

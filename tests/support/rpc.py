@@ -144,7 +144,7 @@ class Client:
         return dict(message["error"])
 
     def expect(self, expectation: Expectation, *, deadline_s: float = DEADLINE_S) -> dict[str, Any]:
-        """Wait for a notification; those of its method that came before it count as read."""
+        """Wait for a notification; older ones about the same run or token count as read."""
         begin = 0
 
         def look() -> Note | None:

@@ -12,10 +12,20 @@ from sidecar.store.lease import Lease
 from sidecar.store.rundir import LeasedRunDir, RunDir
 from tests.support import samples
 
+# What the builders below hold until the test is over; a lease that is dropped is not released.
+_held: list[Lease] = []
+
+
+def release_all() -> None:
+    """Release every lease that was taken here."""
+    while _held:
+        _held.pop().release()
+
 
 def stage_run(layout: Layout, run_id: str = samples.RUN_ID) -> tuple[LeasedRunDir, Lease]:
     """A run as its launcher has it right before the commit."""
     run_dir, lease = staging.stage(layout, run_id)
+    _held.append(lease)
     run_dir.write_request(samples.launch(run_id))
     run_dir.append(Recorded(seq=1, at=samples.NOW, event=samples.launched(run_id)))
     run_dir.write_status(samples.queued(run_id), durable=True)
@@ -37,6 +47,7 @@ def lead(run_dir: RunDir) -> LeasedRunDir:
     """The run's directory as its new leader has it."""
     lease = Lease.take(run_dir.path)
     assert lease is not None
+    _held.append(lease)
     return LeasedRunDir(run_dir.path, lease)
 
 

@@ -1,4 +1,4 @@
-"""``sidecar agents``: which agents can be launched here."""
+"""``sidecar agents``: which agents can be launched here; it starts none of them."""
 
 from sidecar.cli import exits, table
 from sidecar.cli.invocation import Invocation

@@ -1,15 +1,17 @@
-"""``sidecar events ID``: what happened to a run.  It reads, and repairs nothing.
+"""``sidecar events ID``: what happened to a run.
 
+It only reads; while it follows, which is waiting, it also has runs adopted that nobody leads.
 With ``--follow --json`` each event is a document of its own, one a line, since there is no end yet.
 """
 
 import contextlib
-import select
 
-from sidecar.cli import exits, history
+from sidecar.cli import clock, exits, history
+from sidecar.cli.following import sleep
 from sidecar.cli.interrupts import Interrupts
 from sidecar.cli.invocation import Invocation
 from sidecar.control import read
+from sidecar.control.caretaker import Caretaker
 from sidecar.control.watch import Watch
 from sidecar.core import policy
 from sidecar.store.events import EventsPage
@@ -53,6 +55,9 @@ def _all_after(invocation: Invocation, run_id: str, after_seq: int) -> EventsPag
 
 def _follow(invocation: Invocation, run_id: str) -> None:
     seq = invocation.words.after
+    caretaker = Caretaker(invocation.context)
+    readers = {invocation.terminal.out.fileno()}
+    next_scan = clock.ticks_ms() + policy.SCAN_MS
     with contextlib.closing(Watch(invocation.context)) as watch:
         while True:
             # The status first: once it says that the run is over, the log is complete.
@@ -62,12 +67,11 @@ def _follow(invocation: Invocation, run_id: str) -> None:
             _show(invocation, page)
             if is_over:
                 return
-            poll = select.poll()
-            bell = watch.fileno()
-            if bell is not None:
-                poll.register(bell, select.POLLIN)
-            poll.poll(policy.SCAN_MS)
+            sleep(watch, next_scan - clock.ticks_ms(), readers)
             watch.drain()
+            if clock.ticks_ms() >= next_scan:
+                next_scan = clock.ticks_ms() + policy.SCAN_MS
+                caretaker.tend(clock.ticks_ms())
 
 
 def _show(invocation: Invocation, page: EventsPage) -> None:

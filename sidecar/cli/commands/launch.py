@@ -89,10 +89,13 @@ def _until_over(invocation: Invocation, snapshot: Snapshot, interrupts: Interrup
             else:
                 if not invocation.wants_json:
                     terminal.out.say(line(run_id))
+                terminal.err.hint_at("waiting for its end (Ctrl-C leaves it alone)")
                 ended = _waited(invocation, run_id)
     except KeyboardInterrupt:
         _say_detached(invocation, run_id)
         return exits.DETACHED
+    finally:
+        terminal.err.clear()
     if invocation.wants_json:
         invocation.print_run(ended)
     elif terminal.err.is_terminal or exits.of_run(ended.run) != exits.DONE:

@@ -1,4 +1,7 @@
-"""``sidecar logs ID``: what an agent printed, at once or as it comes.  It only reads."""
+"""``sidecar logs ID``: what an agent printed, at once or as it comes.
+
+It only reads; while it follows, which is waiting, it also has runs adopted that nobody leads.
+"""
 
 from sidecar.cli import exits
 from sidecar.cli.following import LOG_STREAMS, Follower, Outlet
@@ -7,6 +10,7 @@ from sidecar.cli.invocation import Invocation
 from sidecar.cli.spans import Span, Tone, line
 from sidecar.cli.tails import tail_offset
 from sidecar.control import read
+from sidecar.control.caretaker import Caretaker
 from sidecar.control.context import Snapshot
 from sidecar.core import policy
 from sidecar.core.errors import InvalidParams
@@ -35,7 +39,7 @@ def run(invocation: Invocation) -> int:
     interrupts = Interrupts()
     try:
         with interrupts.welcome():
-            _say_given_up(invocation, follower.follow(None))
+            _say_given_up(invocation, follower.follow(Caretaker(invocation.context)))
     except KeyboardInterrupt:
         return exits.DETACHED
     return exits.DONE

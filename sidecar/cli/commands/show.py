@@ -4,6 +4,7 @@ from sidecar.cli import detail, exits
 from sidecar.cli.invocation import Invocation
 from sidecar.control import read
 from sidecar.store.layout import attempt_dir
+from sidecar.store.lease import probe
 from sidecar.store.rundir import LOGS, Stream
 
 
@@ -19,5 +20,6 @@ def run(invocation: Invocation) -> int:
     def log_path(step: int, attempt: int, stream: Stream) -> str:
         return f"{attempt_dir(run_dir, step, attempt)}/{LOGS[stream]}"
 
-    invocation.terminal.out.show(detail.lines(snapshot, log_path, context.now_ms()))
+    holding = probe(run_dir)
+    invocation.terminal.out.show(detail.lines(snapshot, holding, log_path, context.now_ms()))
     return exits.DONE

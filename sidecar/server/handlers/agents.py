@@ -1,7 +1,10 @@
 """``agent/list`` and ``server/status``: what there is, and how this server is."""
 
-from sidecar.control import agents
-from sidecar.server.calls import Call
+from sidecar.control import agents, read
+from sidecar.control.context import Context, Snapshot
+from sidecar.core import policy
+from sidecar.server.calls import Answer, Call, Slow
+from sidecar.server.desk import Desk
 from sidecar.wire import convert, params, results
 
 
@@ -12,9 +15,28 @@ async def list_agents(call: Call, wanted: params.AgentListParams) -> results.Age
     return results.AgentListResult(agents=tuple(convert.agent_view(agent) for agent in found))
 
 
-async def server_status(
-    call: Call, wanted: params.ServerStatusParams
-) -> results.ServerStatusResult:
+def server_status(call: Call, wanted: params.ServerStatusParams) -> Answer | Slow:
     """How the server is."""
     del wanted
-    return await call.desk.status()
+    page = read.list_runs(call.desk.ctx, include_dismissed=True)
+    if page.next_cursor is None:
+        return call.desk.status(page.snapshots)
+    return _status_of_many(call.desk)
+
+
+async def _status_of_many(desk: Desk) -> results.ServerStatusResult:
+    """The same, if the active runs are too many to be counted on the loop."""
+    return desk.status(await desk.workers.read(_all_active, desk.ctx))
+
+
+def _all_active(ctx: Context) -> list[Snapshot]:
+    found: list[Snapshot] = []
+    cursor = None
+    while True:
+        page = read.list_runs(
+            ctx, limit=policy.LIST_LIMIT_MAX, cursor=cursor, include_dismissed=True
+        )
+        found += page.snapshots
+        cursor = page.next_cursor
+        if cursor is None:
+            return found

@@ -4,6 +4,7 @@ Each is carried through once it has begun, whether or not the client still wants
 """
 
 from sidecar.control import dismiss, remove, stop
+from sidecar.control.waiting import Until
 from sidecar.core.errors import InvalidParams
 from sidecar.server.calls import Call
 from sidecar.wire import convert, params, results
@@ -23,10 +24,8 @@ async def stop_run(call: Call, wanted: params.RunStopParams) -> results.RunStopR
         any_session=wanted.any_session,
     )
     if wanted.wait_ms and not snapshot.run.is_over:
-        run_id = snapshot.run.run_id
-        waited = await desk.waits.until_all([run_id], timeout_ms=wanted.wait_ms)
-        if waited.snapshots[0].revision > snapshot.revision:
-            snapshot = waited.snapshots[0]
+        waited = await desk.waits.wait([snapshot.run.run_id], Until.ALL, wanted.wait_ms)
+        snapshot = max((snapshot, *waited.snapshots), key=lambda seen: seen.revision)
     return results.RunStopResult(run=convert.run_view(snapshot.run, snapshot.dismissal))
 
 

@@ -1,25 +1,28 @@
 """``run/get``, ``run/list``, ``run/events``, ``run/output`` and ``run/result``.
 
-One run's status is a small file and is read on the loop; whatever may be longer, in a thread.
+The status of a run is a small file: one, or a screenful, is read on the loop, which costs less than
+asking a thread. Whatever may be longer is read in a thread.
 """
 
 from sidecar.control import read
 from sidecar.control.context import Context
-from sidecar.server.calls import Call, encode
-from sidecar.server.desk import Desk
+from sidecar.core import policy
+from sidecar.server.calls import Answer, Call, Slow, encode
 from sidecar.wire import convert, convert_events, params, results
-from sidecar.wire.params import Encoding
+from sidecar.wire.params import Encoding, Scope
 
 
-def get_run(desk: Desk, wanted: params.RunGetParams) -> results.RunGetResult:
+def get_run(call: Call, wanted: params.RunGetParams) -> results.RunGetResult:
     """The run as it is now."""
-    snapshot = read.get(desk.ctx, wanted.run_id)
+    snapshot = read.get(call.desk.ctx, wanted.run_id)
     return results.RunGetResult(run=convert.run_view(snapshot.run, snapshot.dismissal))
 
 
-async def list_runs(call: Call, wanted: params.RunListParams) -> bytes:
+def list_runs(call: Call, wanted: params.RunListParams) -> Answer | Slow:
     """A page of runs."""
-    return await call.desk.workers.read(_list_runs, call.desk.ctx, wanted)
+    if wanted.scope is Scope.ACTIVE and wanted.limit <= policy.LIST_LIMIT:
+        return _list_runs(call.desk.ctx, wanted)
+    return call.desk.workers.read(_list_runs, call.desk.ctx, wanted)
 
 
 async def events(call: Call, wanted: params.RunEventsParams) -> bytes:

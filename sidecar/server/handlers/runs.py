@@ -1,16 +1,16 @@
 """``run/launch``, ``run/wait``, ``run/subscribe`` and ``run/unsubscribe``."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from sidecar.control import launch, read
-from sidecar.control.context import Snapshot
+from sidecar.control import launch, read, waiting
+from sidecar.control.context import Context, Snapshot
 from sidecar.control.launch import Launched
 from sidecar.core.asked import Asked
 from sidecar.server.calls import Call
 from sidecar.server.desk import Desk
 from sidecar.server.feeds import BOTH
 from sidecar.wire import convert, params, results
-from sidecar.wire.params import Until
 
 
 async def launch_run(call: Call, wanted: params.RunLaunchParams) -> results.RunLaunchResult:
@@ -38,23 +38,21 @@ def _launch(desk: Desk, asked: Asked) -> Launched:
 
 async def wait_for_runs(call: Call, wanted: params.RunWaitParams) -> results.RunWaitResult:
     """Answer once one or all of the runs are over, or the time is up."""
-    waits = call.desk.waits
-    run_ids = await call.desk.workers.read(_named, call, wanted)
-    until = waits.until_any if wanted.until is Until.ANY else waits.until_all
-    waited = await until(run_ids, timeout_ms=wanted.timeout_ms)
+    desk = call.desk
+    run_ids = await desk.workers.read(_meant, desk.ctx, wanted.run_ids)
+    until = waiting.Until(wanted.until.value)
+    waited = await desk.waits.wait(run_ids, until, wanted.timeout_ms)
     return results.RunWaitResult(
         runs=tuple(convert.run_view(item.run, item.dismissal) for item in waited.snapshots),
         timed_out=waited.timed_out,
     )
 
 
-def _named(call: Call, wanted: params.RunWaitParams) -> list[str]:
-    """The runs that are meant: those named, each once, or the session's that are active now."""
-    ctx = call.desk.ctx
-    if wanted.run_ids is not None:
-        named = [read.get(ctx, ref).run.run_id for ref in wanted.run_ids]
-        return list(dict.fromkeys(named))
-    return [item.run.run_id for item in call.desk.active_of_session()]
+def _meant(ctx: Context, refs: Sequence[str] | None) -> list[str]:
+    """No list means the session's live runs; an empty one means none."""
+    if refs is not None and not refs:
+        return []
+    return [snapshot.run.run_id for snapshot in waiting.meant(ctx, refs or ())]
 
 
 async def subscribe(call: Call, wanted: params.RunSubscribeParams) -> results.RunSubscribeResult:

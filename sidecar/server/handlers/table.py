@@ -3,15 +3,14 @@
 This module must never hold behaviour.
 """
 
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from sidecar.core.errors import Bug
-from sidecar.server.calls import Handler, handler
+from sidecar.server.calls import Function, Handler
 from sidecar.server.handlers import agents, control, reading, runs
 from sidecar.wire import methods
 
-_FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
+_FUNCTIONS: Final[dict[str, Function]] = {
     "run/launch": runs.launch_run,
     "run/get": reading.get_run,
     "run/list": reading.list_runs,
@@ -38,6 +37,6 @@ def handlers() -> dict[str, Handler]:
     if _FUNCTIONS.keys() != methods.BY_NAME.keys():
         raise Bug(f"requests without a handler: {_FUNCTIONS.keys() ^ methods.BY_NAME.keys()}")
     return {
-        name: handler(request, _FUNCTIONS[name], is_patient=name in PATIENT)
+        name: Handler(request=request, function=_FUNCTIONS[name], is_patient=name in PATIENT)
         for name, request in methods.BY_NAME.items()
     }

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.process.cli.calling import Cli, read_line
+from tests.process.cli.calling import SESSION, Cli, read_line
+from tests.support import callers
 from tests.support.serving import Gate
 
 
@@ -86,3 +87,10 @@ def test_there_is_no_result_before_the_end(cli: Cli) -> None:
     run_id = cli.launch("sleep 60")
     assert cli.call("result", run_id).code == 5
     cli.ok("stop", run_id)
+
+
+def test_following_a_run_that_nobody_leads_has_it_adopted(cli: Cli) -> None:
+    context = callers.context(cli.state_dir, session=SESSION)
+    made, runner = callers.launched(context, shell="echo late")
+    runner.vanish()
+    assert cli.ok("logs", "-f", made.snapshot.run.run_id).out == "late\n"

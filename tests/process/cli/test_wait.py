@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tests.process.cli.calling import Cli, read_line
 from tests.support.serving import Gate
+from tests.support.wait import wait_until
 
 
 def test_each_end_is_told_and_the_first_bad_one_mirrored(cli: Cli) -> None:
@@ -24,6 +25,9 @@ def test_without_ids_the_sessions_live_runs_are_meant(cli: Cli, tmp_path: Path) 
     others = other.launch("sleep 60")
     run_id = cli.launch(gate.wait)
     with cli.started("wait", "--json") as call:
+        # Its bell hangs once it knows whom it waits for.
+        bells = cli.state_dir / "doorbells"
+        wait_until(lambda: list(bells.glob(f"{call.pid}-*.sock")), what="it waits")
         gate.open()
         out, _ = call.communicate(timeout=40)
     assert call.returncode == 0

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from sidecar.control.dismiss import dismiss
 from sidecar.control.remove import remove
 from sidecar.control.stop import stop
 from sidecar.control.waiting import Until, wait
-from sidecar.core.errors import InvalidParams
+from sidecar.core import policy
 from sidecar.core.states import ProofState, RunState, StopCause, run_proof
 from sidecar.procs import spawn
 from tests.support.runs import Runs
@@ -91,11 +92,20 @@ def test_a_lost_run_ends_without_being_asked(runs: Runs, both: bool) -> None:
         os.kill(agent, signal.SIGKILL)
     os.kill(runs.runner_pid, signal.SIGKILL)
     caretaker = Caretaker(runs.ctx)
+
+    def is_over() -> bool:
+        caretaker.tend(time.monotonic_ns() // 1_000_000)
+        return runs.read(run_id).is_over
+
     wait_until(
-        lambda: caretaker.tend(time.monotonic_ns() // 1_000_000) and runs.read(run_id).is_over,
+        is_over,
         what=lambda: f"the run over: {runs.read(run_id)} {runs.story(run_id)}",
     )
     assert runs.read(run_id).state is RunState.FAILED
     assert read.output(runs.ctx, run_id).data == b"one\n"
-    with pytest.raises(InvalidParams):
-        read.output(runs.ctx, run_id, stream="transcript")
+    if run_proof(runs.read(run_id)).state is ProofState.UNKNOWN:
+        # Nobody can say any more that nothing is left: it is listed for another day.
+        assert [item.run.run_id for item in read.list_runs(runs.ctx).snapshots] == [run_id]
+        tomorrow = replace(runs.ctx, now_ms=lambda: runs.ctx.now_ms() + policy.MARKER_AGE_MS)
+        assert Caretaker(tomorrow).tend(0).released == (run_id,)
+    assert read.list_runs(runs.ctx).snapshots == ()

@@ -15,7 +15,7 @@ from tests.support.runs import Runs
 from tests.support.wait import wait_until
 
 RACERS = 8
-ROUNDS = 20
+ROUNDS = 50
 THREADS = 12
 
 

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import sidecar
 from sidecar.procs import order, spawn
@@ -83,12 +84,10 @@ class Rig:
         """Start the fake runner, which has the order carried out at once."""
         self.lease_fd = os.open(self.dir / "lease", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(self.lease_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        paths = spawn.package_paths
         try:
-            spawn.package_paths = lambda: [str(self._shadow)]
-            self.runner_pid = spawn.spawn_runner(str(self.dir), self.lease_fd, RUNNER_ENV)
+            with mock.patch.object(spawn, "package_paths", return_value=[str(self._shadow)]):
+                self.runner_pid = spawn.spawn_runner(str(self.dir), self.lease_fd, RUNNER_ENV)
         finally:
-            spawn.package_paths = paths
             os.close(self.lease_fd)
         self.hears("started")
         return self
@@ -126,7 +125,7 @@ class Rig:
             deadline_s=deadline_s,
         )[-1]
 
-    def ends(self, grace_ms: int = 3000, *, deadline_s: float = DEADLINE_S) -> list[Any]:
+    def ends(self, grace_ms: int = 10_000, *, deadline_s: float = DEADLINE_S) -> list[Any]:
         """Ask for the end of the tree; the proof."""
         self.say(f"end {grace_ms}")
         return self.hears("proof", deadline_s=deadline_s)

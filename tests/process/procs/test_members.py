@@ -43,6 +43,8 @@ def outcome_of(program: str, *, expects: str) -> None:
     assert (done.stdout, done.stderr) == (expects + "\n", "")
 
 
+PROOF = "['observed', 'subreaper', 0]"
+
 SPARED = """
 assert prctl.set_subreaper()
 first, second = leader(), leader()
@@ -59,8 +61,7 @@ print(end(scopes.Below(spare)), [os.path.exists(f'/proc/{pid}') for pid in first
 
 def test_spared_leaders_keep_their_trees_until_they_are_gone() -> None:
     # As a runner with two wardens of which one has died: the other's tree is not its business.
-    proof = "['observed', 'subreaper', 0]"
-    outcome_of(SPARED, expects=f"{proof} True [True, True] {proof} [False, False]")
+    outcome_of(SPARED, expects=f"{PROOF} True [True, True] {PROOF} [False, False]")
 
 
 FALLBACK = """
@@ -78,21 +79,24 @@ print(end(scopes.Below()))
 
 
 def test_subreaper_without_the_private_call() -> None:
-    outcome_of(FALLBACK, expects="['observed', 'subreaper', 0]")
+    outcome_of(FALLBACK, expects=PROOF)
 
 
 WITHOUT_CHILDREN = """
 assert prctl.set_subreaper()
 pids = [*leader(), *leader(), sleeper()]
+spared = leader()
+pids += spared
 listed = [stat.pid for stat in members.descendants(os.getpid())]
-members._lists_children = lambda pid: False
+members.posix = type('Old', (), {**vars(members.posix), 'access': lambda *_: False})
 searched = [stat.pid for stat in members.descendants(os.getpid())]
-print(sorted(listed) == sorted(searched) == sorted(pids), end(scopes.Below()))
+print(sorted(listed) == sorted(searched) == sorted(pids), end=' ')
+print(end(scopes.Below({spared[0]})), os.path.exists(f'/proc/{spared[1]}'), end(scopes.Below()))
 """
 
 
 def test_members_are_found_where_the_kernel_does_not_list_children() -> None:
-    outcome_of(WITHOUT_CHILDREN, expects="True ['observed', 'subreaper', 0]")
+    outcome_of(WITHOUT_CHILDREN, expects=f"True {PROOF} True {PROOF}")
 
 
 def test_parents_come_before_their_children() -> None:

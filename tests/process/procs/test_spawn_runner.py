@@ -2,9 +2,11 @@
 
 import fcntl
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -85,7 +87,8 @@ print(spawn.spawn_runner({str(rig.dir)!r}, {lease_number}, {RUNNER_ENV!r}))
     os.close(fd)
 
 
-def test_runner_works_below_a_launcher_without_standard_descriptors(rig: Rig) -> None:
+def test_runner_works_below_a_careless_launcher(rig: Rig) -> None:
+    # Without standard descriptors, with SIGCHLD ignored and blocked, as by some service managers.
     rig.write_order(["sh", "-c", "echo out; echo err >&2"])
     paths = [str(rig.base / "shadow")]
     argv = warden.boot_argv("run", str(rig.dir), paths)
@@ -95,20 +98,23 @@ def test_runner_works_below_a_launcher_without_standard_descriptors(rig: Rig) ->
         (os.POSIX_SPAWN_DUP2, 99, 3),
         *((os.POSIX_SPAWN_CLOSE, fd) for fd in (0, 1, 2, 99)),
     ]
-    rig.runner_pid = os.posix_spawn(argv[0], argv, RUNNER_ENV, file_actions=actions)
+    handler = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
+    try:
+        rig.runner_pid = os.posix_spawn(argv[0], argv, RUNNER_ENV, file_actions=actions)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.signal(signal.SIGCHLD, handler)
     os.close(lease_fd)
     rig.hears("exited", "code", 0)
     wait_until(lambda: rig.output(name="stderr.log"), what="stderr is pumped")
     assert (rig.output(), rig.output(name="stderr.log")) == (b"out\n", b"err\n")
+    rig.says_bye()
 
 
 def test_adopter_is_started_without_a_lease(rig: Rig) -> None:
-    paths = spawn.package_paths
-    try:
-        spawn.package_paths = lambda: [str(rig.base / "shadow")]
+    with mock.patch.object(spawn, "package_paths", return_value=[str(rig.base / "shadow")]):
         pid = spawn.spawn_adopter(str(rig.dir), RUNNER_ENV)
-    finally:
-        spawn.package_paths = paths
     [[adopter_pid, session, _, _]] = rig.adopted()
     assert adopter_pid == session == pid
     assert wait_until(lambda: [spawn.reap(pid)] != [None], what="it has ended")

@@ -267,5 +267,6 @@ def test_a_child_of_whoever_holds_a_lease_does_not_have_it(run_dir: Path) -> Non
         close_fds=False,
     )
     lease.release()
-    assert probe(str(run_dir)) is Holding.FREE
+    # The child is there before its exec has closed what is not to be inherited.
+    wait_until(lambda: probe(str(run_dir)) is Holding.FREE, what="the lease falls")
     child.communicate()

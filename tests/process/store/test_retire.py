@@ -68,17 +68,16 @@ def test_a_directory_that_becomes_a_link_meanwhile_is_not_followed(
     theirs = tmp_path / "theirs"
     theirs.mkdir()
     (theirs / "file").write_text("alive")
-    whole = os.scandir
+    whole = os.open
 
-    def swapped(fd: int) -> object:
-        found = whole(fd)
-        for grave in Path(layout.staging).glob(".gone-*/steps"):
-            if not grave.is_symlink():
-                grave.rmdir()
-                grave.symlink_to(theirs)
-        return found
+    def swapped(path: str, *args: int, **kwargs: int) -> int:
+        if path == "steps":
+            (grave,) = Path(layout.staging).iterdir()
+            (grave / "steps").rmdir()
+            (grave / "steps").symlink_to(theirs)
+        return whole(path, *args, **kwargs)
 
-    monkeypatch.setattr(os, "scandir", swapped)
+    monkeypatch.setattr(os, "open", swapped)
     with pytest.raises(StorageError):
         retire.remove(layout, RUN_ID)
     assert (theirs / "file").read_text() == "alive"

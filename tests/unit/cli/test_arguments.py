@@ -47,6 +47,15 @@ def test_what_is_not_understood_is_refused_with_a_hint(argv: list[str]) -> None:
     assert exits.of_error(refused.value) == exits.USAGE
 
 
+def test_a_command_without_its_dashes_is_told_where_it_goes() -> None:
+    with pytest.raises(InvalidParams) as refused:
+        arguments.read(["launch", "--wait", "make", "-j"])
+    assert refused.value.hint == "the command goes after --: sidecar launch -- make ..."
+    with pytest.raises(InvalidParams) as refused:
+        arguments.read(["launch", "--wiat", "--", "make"])
+    assert refused.value.message == "not understood: '--wiat'"
+
+
 def test_one_command_is_built_as_in_the_whole() -> None:
     for name in arguments.COMMANDS:
         alone = arguments.parser(name).format_usage()

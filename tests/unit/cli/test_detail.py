@@ -6,6 +6,7 @@ from sidecar.cli import detail
 from sidecar.cli.spans import bare
 from sidecar.core.dismissal import Dismissal
 from sidecar.core.states import AgentExit, Proof, ProofState, Run, RunState
+from sidecar.store.lease import Holding
 from sidecar.store.rundir import Stream
 from tests.unit.cli.building import NOW, complete, over, running, seen, stopping
 
@@ -14,11 +15,11 @@ def log_path(step: int, attempt: int, stream: Stream) -> str:
     return f"/state/{step}/{attempt}/{stream}.log"
 
 
-def page(run: Run, *, hidden: bool = False) -> str:
+def page(run: Run, *, hidden: bool = False, holding: Holding = Holding.HELD) -> str:
     snapshot = seen(run)
     if hidden:
         snapshot = seen(run, dismissal=Dismissal(dismissed=True, changes=1, at=NOW, at_seq=run.seq))
-    return "\n".join(bare(line).rstrip() for line in detail.lines(snapshot, log_path, NOW))
+    return "\n".join(bare(line).rstrip() for line in detail.lines(snapshot, holding, log_path, NOW))
 
 
 def facts(run: Run, *, hidden: bool = False) -> dict[str, str]:
@@ -96,3 +97,11 @@ def test_a_step_that_never_started_has_no_logs() -> None:
     (step,) = run.steps
     run = replace(run, steps=(replace(step, attempt=None, started_at=None),))
     assert "stdout" not in facts(run)
+
+
+def test_a_run_that_nobody_leads_is_told_apart() -> None:
+    assert "pid 4700" in page(running())
+    assert "nobody leads it" in page(running(), holding=Holding.FREE)
+    assert "cannot be told" in page(running(), holding=Holding.UNKNOWN)
+    assert "nobody leads it" not in page(complete(), holding=Holding.FREE)
+    assert "is being started" in page(replace(running(), leader=None))

@@ -10,16 +10,12 @@ from sidecar.control.launch import launch
 from sidecar.core.errors import (
     AgentUnavailable,
     InvalidParams,
-    LimitReached,
-    NotFound,
-    RunOver,
     SidecarError,
     SpawnRefused,
     StorageError,
 )
 from sidecar.core.ids import new_run_id
 from sidecar.core.plan import Mode, StepRequest
-from sidecar.core.policy import NESTING_MAX
 from sidecar.core.states import RunState
 from sidecar.procs import order
 from sidecar.store import attempts, markers, staging
@@ -27,19 +23,9 @@ from sidecar.store.doorbell import Bell
 from sidecar.store.layout import Layout, open_state_dir
 from sidecar.store.lease import Holding, Lease, probe
 from sidecar.store.rundir import LeasedRunDir, RunDir
-from tests.support.callers import StandIn, asked, context, launched
+from tests.support.callers import StandIn, asked, context, launched, left_in
 
 GIVEN = "01890a5d-ac96-774b-bcce-b302099a8057"
-
-
-def entries(state_dir: Path) -> set[str]:
-    """What lies in the folders where runs leave something."""
-    return {
-        f"{folder}/{entry.name}"
-        for folder in ("active", "runs", "staging")
-        if (state_dir / folder).is_dir()
-        for entry in (state_dir / folder).iterdir()
-    }
 
 
 def test_a_launched_run_is_durable_marked_visible_and_held(state_dir: Path) -> None:
@@ -51,7 +37,7 @@ def test_a_launched_run_is_durable_marked_visible_and_held(state_dir: Path) -> N
     run_dir = RunDir(ctx.layout.run_dir(run.run_id))
     assert run_dir.read_current() == run
     assert markers.active_ids(ctx.layout) == [run.run_id]
-    assert entries(state_dir) == {f"active/{run.run_id}", f"runs/{run.run_id}"}
+    assert left_in(state_dir) == {f"active/{run.run_id}", f"runs/{run.run_id}"}
     # Ours is closed: only the runner's copy holds it.
     assert probe(run_dir.path) is Holding.HELD
 
@@ -182,7 +168,7 @@ def test_what_cannot_be_is_refused_and_leaves_nothing(
     with pytest.raises(InvalidParams) as refused:
         launch(context(state_dir, spawner=spawner), asked(**changes))
     assert refused.value.field == field
-    assert entries(state_dir) == set()
+    assert left_in(state_dir) == set()
     assert spawner.runners == {}
 
 
@@ -190,7 +176,7 @@ def test_an_agent_that_there_is_not(state_dir: Path) -> None:
     with pytest.raises(AgentUnavailable) as refused:
         launch(context(state_dir), asked(agent="no-such", command=None, prompt="x"))
     assert refused.value.field == "step.agent"
-    assert entries(state_dir) == set()
+    assert left_in(state_dir) == set()
 
 
 @pytest.mark.parametrize("env", [{}, {"HOME": ""}, {"HOME": "relative"}])
@@ -257,7 +243,7 @@ def test_a_refusal_of_the_system_at_any_step_leaves_nothing(
     monkeypatch.setattr(owner, name, refuse)
     with pytest.raises(StorageError):
         launch(context(state_dir), asked(prompt="x", client_token="t"))
-    assert entries(state_dir) == set()
+    assert left_in(state_dir) == set()
     monkeypatch.undo()
     # And the token is free again: the retry is a launch.
     assert launched(context(state_dir), prompt="x", client_token="t")[0].created
@@ -277,7 +263,7 @@ def test_a_rename_that_the_system_refuses_leaves_nothing(
     with pytest.raises(StorageError) as refused:
         launch(context(state_dir), asked())
     assert refused.value.errno_name == "EDQUOT"
-    assert entries(state_dir) == set()
+    assert left_in(state_dir) == set()
 
 
 def test_a_runner_that_cannot_be_started_takes_the_run_back(state_dir: Path) -> None:
@@ -286,7 +272,7 @@ def test_a_runner_that_cannot_be_started_takes_the_run_back(state_dir: Path) -> 
     for _ in range(20):
         with pytest.raises(SpawnRefused):
             launch(ctx, asked(client_token="t", prompt="x"))
-    assert entries(state_dir) == set()
+    assert left_in(state_dir) == set()
     spawner.refuses = None
     assert launched(ctx, client_token="t")[0].created
 
@@ -296,7 +282,7 @@ def test_an_interrupt_after_the_commit_leaves_a_run_that_can_be_adopted(state_di
     spawner = StandIn(refuses=KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
         launch(context(state_dir, spawner=spawner), asked(run_id=GIVEN))
-    assert entries(state_dir) == {f"active/{GIVEN}", f"runs/{GIVEN}"}
+    assert left_in(state_dir) == {f"active/{GIVEN}", f"runs/{GIVEN}"}
     assert probe(str(state_dir / "runs" / GIVEN)) is Holding.FREE
 
 
@@ -317,116 +303,6 @@ def test_no_descriptor_is_left_open(state_dir: Path) -> None:
         fail({"cwd": "no"})
         fail({"run_id": "no"})
     assert descriptors() == before
-
-
-# --- the same launch again -----------------------------------------------------------------------
-
-
-def test_the_same_token_is_the_same_run(state_dir: Path) -> None:
-    ctx = context(state_dir)
-    first, runner = launched(ctx, client_token="t")
-    runner.start()
-    # Whatever else is said, and even if its directory has gone meanwhile.
-    again = launch(ctx, asked(client_token="t", cwd="/no/such/directory", label="other"))
-    assert again.snapshot.run.run_id == first.snapshot.run.run_id
-    assert again.snapshot.run.state is RunState.RUNNING
-    assert (again.created, again.runner_pid) == (False, None)
-
-
-def test_a_token_belongs_to_its_session(state_dir: Path) -> None:
-    spawner = StandIn()
-    here = context(state_dir, spawner=spawner, session="here")
-    there = context(state_dir, spawner=spawner, session="there")
-    ids = {
-        launch(ctx, asked(client_token="t", session_id=session)).snapshot.run.run_id
-        for ctx, session in ((here, None), (there, None), (there, "here"))
-    }
-    assert len(ids) == 2
-
-
-def test_a_given_id_is_the_runs(state_dir: Path) -> None:
-    ctx = context(state_dir)
-    assert launched(ctx, run_id=GIVEN, client_token="t")[0].snapshot.run.run_id == GIVEN
-    again = launch(ctx, asked(run_id=GIVEN, client_token="t"))
-    assert (again.snapshot.run.run_id, again.created) == (GIVEN, False)
-
-
-@pytest.mark.parametrize("token", [None, "other"])
-def test_a_given_id_that_is_taken_is_refused(state_dir: Path, token: str | None) -> None:
-    ctx = context(state_dir)
-    launched(ctx, run_id=GIVEN, client_token="t")
-    before = entries(state_dir)
-    with pytest.raises(InvalidParams) as refused:
-        launch(ctx, asked(run_id=GIVEN, client_token=token))
-    assert refused.value.field == "runId"
-    assert entries(state_dir) == before
-    assert probe(ctx.layout.run_dir(GIVEN)) is Holding.HELD
-
-
-def test_a_token_of_another_id_is_refused(state_dir: Path) -> None:
-    ctx = context(state_dir)
-    launched(ctx, client_token="t")
-    with pytest.raises(InvalidParams) as refused:
-        launch(ctx, asked(run_id=GIVEN, client_token="t"))
-    assert refused.value.field == "clientToken"
-
-
-def test_a_retry_of_a_launcher_that_died_before_the_commit_launches(state_dir: Path) -> None:
-    layout = open_state_dir(str(state_dir))
-    _, lease = staging.stage(layout, GIVEN)
-    lease.release()  # as death does
-    made, _ = launched(context(state_dir), run_id=GIVEN, client_token="t")
-    assert made.created
-
-
-# --- runs within runs ----------------------------------------------------------------------------
-
-
-def test_the_run_around_the_caller_is_the_parent(state_dir: Path) -> None:
-    spawner = StandIn()
-    outer, _ = launched(context(state_dir, spawner=spawner))
-    parent = outer.snapshot.run.run_id
-    inner, _ = launched(context(state_dir, spawner=spawner, parent_run_id=parent))
-    assert inner.snapshot.run.parent_run_id == parent
-    asked_for, _ = launched(context(state_dir, spawner=spawner), parent_run_id=parent)
-    assert asked_for.snapshot.run.parent_run_id == parent
-
-
-@pytest.mark.parametrize("mark", ["no id", GIVEN])
-def test_a_mark_of_another_state_directory_says_nothing(state_dir: Path, mark: str) -> None:
-    made, _ = launched(context(state_dir, parent_run_id=mark))
-    assert made.snapshot.run.parent_run_id is None
-
-
-def test_a_parent_that_is_asked_for_has_to_exist(state_dir: Path) -> None:
-    with pytest.raises(NotFound) as refused:
-        launch(context(state_dir), asked(parent_run_id=GIVEN))
-    assert refused.value.field == "parentRunId"
-    assert entries(state_dir) == set()
-
-
-@pytest.mark.parametrize("inherited", [True, False])
-def test_nothing_is_nested_in_a_run_that_is_over(state_dir: Path, inherited: bool) -> None:
-    outer, runner = launched(context(state_dir))
-    runner.start()
-    runner.end()
-    parent = outer.snapshot.run.run_id
-    before = entries(state_dir)
-    ctx = context(state_dir, parent_run_id=parent if inherited else None)
-    with pytest.raises(RunOver):
-        launch(ctx, asked(parent_run_id=None if inherited else parent))
-    assert entries(state_dir) == before
-
-
-def test_an_agent_that_launches_itself_over_and_over_is_stopped(state_dir: Path) -> None:
-    spawner = StandIn()
-    parent = None
-    for _ in range(NESTING_MAX + 1):
-        made, _ = launched(context(state_dir, spawner=spawner, parent_run_id=parent))
-        parent = made.snapshot.run.run_id
-    with pytest.raises(LimitReached) as refused:
-        launch(context(state_dir, spawner=spawner, parent_run_id=parent), asked())
-    assert refused.value.field == "parentRunId"
 
 
 def test_ids_of_runs_launched_later_sort_later(state_dir: Path) -> None:
