@@ -165,7 +165,7 @@ def _apply(run: Run, recorded: Recorded) -> tuple[Run, Effects]:
             after, effects = _attempt_event(run, event, now)
     if after is run:
         return run, effects
-    return replace(after, seq=recorded.seq, updated_at=now), effects
+    return replace(after, seq=recorded.seq, updated_at=max(run.updated_at, now)), effects
 
 
 def _finish(event: Event) -> Effects:

@@ -63,15 +63,16 @@ def _become_ordinary() -> None:
 
 def _run(run_dir: str, paths: list[str]) -> None:
     posix.set_inheritable(LEASE_FD, False)
-    from sidecar.procs import descriptors
+    from sidecar.procs import clock, descriptors
 
     descriptors.close_all_but((0, 1, 2, LEASE_FD))
     descriptors.fill_standard()
+    started_at = clock.wall_ms()
     warden = _first_warden(run_dir, paths)
 
     from sidecar.runner import main as runner
 
-    runner.run(run_dir, paths, lease_fd=LEASE_FD, warden=warden)
+    runner.run(run_dir, paths, started_at=started_at, lease_fd=LEASE_FD, warden=warden)
 
 
 def _first_warden(run_dir: str, paths: list[str]) -> "WardenHandle | None":

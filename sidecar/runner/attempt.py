@@ -33,6 +33,9 @@ from sidecar.store.rundir import RunDir
 if TYPE_CHECKING:
     from sidecar.procs.lines import Fact, ProofObserved, ProofUnknown
 
+Dated = tuple[Event, int]
+"""What happened, and when (ms since the epoch)."""
+
 
 class LiveAttempt:
     """An attempt between its warden's fork and its settlement."""
@@ -76,12 +79,13 @@ class LiveAttempt:
 
     # --- what it says ----------------------------------------------------------------------------
 
-    def turn(self, now: int, wall_at: int) -> list[Event]:
-        """Takes what is there, the warden's word first, and says what happened.
+    def turn(self, now: int, wall_at: int) -> list[Dated]:
+        """Takes what is there, the warden's word first, and says what happened, and when.
 
-        ``wall_at`` (ms since the epoch) dates a proof of our own.
+        ``wall_at`` (ms since the epoch) is now; what the warden tells is dated by itself.
         """
-        events = self._hear()
+        told = self._hear(wall_at)
+        events: list[Event] = []
         events += self._follow_inherited(now, wall_at)
         drained = self._output.step(now)
         if drained:
@@ -96,7 +100,7 @@ class LiveAttempt:
                     stderr_bytes=self._output.stderr_bytes,
                 )
             )
-        return events
+        return told + [(event, wall_at) for event in events]
 
     def _is_worth_telling(self, now: int) -> bool:
         """At once when the first bytes come, then once a second."""
@@ -114,28 +118,28 @@ class LiveAttempt:
             preview=report.preview(self._run_dir, self.step, self.number),
         )
 
-    def _hear(self) -> list[Event]:
+    def _hear(self, wall_at: int) -> list[Dated]:
         was_over = self.warden.is_over
-        events = [event for fact in self.warden.read_messages() for event in self._events_of(fact)]
+        told = [dated for fact in self.warden.read_messages() for dated in self._events_of(fact)]
         if self.warden.is_over and not (was_over or self._is_proven):
-            events.append(WardenLost(step=self.step, attempt=self.number))
-        return events
+            told.append((WardenLost(step=self.step, attempt=self.number), wall_at))
+        return told
 
-    def _events_of(self, fact: "Fact") -> list[Event]:
+    def _events_of(self, fact: "Fact") -> list[Dated]:
         step, attempt = self.step, self.number
         match fact:
-            case ("running", pid, ticks, _):
+            case ("running", pid, ticks, at):
                 self._agent_pid = pid
                 agent = ProcId(pid=pid, start_ticks=ticks, boot_id=self._boot_id)
-                return [AgentSpawned(step=step, attempt=attempt, agent=agent)]
-            case ("spawn-failed", _, _, detail):
+                return [(AgentSpawned(step=step, attempt=attempt, agent=agent), at)]
+            case ("spawn-failed", _, at, detail):
                 self._is_proven = True
                 failure = Failure(code="spawn-failed", message=detail)
-                return [SpawnFailed(step=step, attempt=attempt, failure=failure)]
-            case ("exited", how, number, _):
-                return [self._exited(how, number)]
-            case ("proof", "observed", _, _, _) | ("proof", "unknown", _, _, _):
-                return [self._proven(fact_proof(fact))]
+                return [(SpawnFailed(step=step, attempt=attempt, failure=failure), at)]
+            case ("exited", how, number, at):
+                return [(self._exited(how, number), at)]
+            case ("proof", "observed", _, _, at) | ("proof", "unknown", _, at, _):
+                return [(self._proven(fact_proof(fact)), at)]
             case ("spawning", *_) | ("runner-vanished", _):
                 return []  # only ever recorded, never said
             case _:

@@ -88,7 +88,7 @@ class Runner:
         self._booted = booted
         self._after_effect = after_effect
         self._boot_id = identity.boot_id()
-        self._queue: deque[Event] = deque()
+        self._queue: deque[tuple[Event, int | None]] = deque()
         self._live: dict[tuple[int, int], LiveAttempt] = {}
         self._deadlines = Deadlines()
         self._wakeup = Wakeup()
@@ -134,9 +134,9 @@ class Runner:
             self._leave_at = now + policy.LEAVE_WAIT_MS
         return not self._wardens or now >= self._leave_at
 
-    def feed(self, *events: Event) -> None:
-        """Adds what happened to the queue."""
-        self._queue.extend(events)
+    def feed(self, *events: Event, at: int | None = None) -> None:
+        """Adds what happened, at ``at`` (ms since the epoch) or now, to the queue."""
+        self._queue.extend((event, at) for event in events)
 
     def take_inbox(self) -> None:
         """Looks into the inbox now, for an adopter to whom a stop matters before any start."""
@@ -145,7 +145,8 @@ class Runner:
     def settle_queue(self) -> None:
         """Takes every event that is known by now to its effects."""
         while self._queue:
-            self.run, effects = lifecycle.step(self.run, self._queue.popleft(), clock.wall_ms())
+            event, at = self._queue.popleft()
+            self.run, effects = lifecycle.step(self.run, event, at or clock.wall_ms())
             for effect in effects:
                 self._perform(effect, clock.now_ms())
 
@@ -176,7 +177,8 @@ class Runner:
         if self._start_at is not None and now >= self._start_at:
             self._start_again()
         for live in list(self._live.values()):
-            self.feed(*live.turn(now, clock.wall_ms()))
+            for event, at in live.turn(now, clock.wall_ms()):
+                self.feed(event, at=at)
             if live.is_time_to_ring(now):
                 self._journal.ring("output")
         self.feed(*self._inbox.turn(now, is_woken=self._inbox.fd in ready))

@@ -14,15 +14,19 @@ from sidecar.store.lease import Lease
 from sidecar.store.rundir import LeasedRunDir
 
 
-def run(run_dir: str, paths: list[str], *, lease_fd: int, warden: WardenHandle | None) -> None:
+def run(
+    run_dir: str, paths: list[str], *, started_at: int, lease_fd: int, warden: WardenHandle | None
+) -> None:
     """Leads a run from its launch on; ``warden`` is that of the first attempt, already at work.
+
+    ``started_at`` (ms since the epoch) is when the boot path began: the agent runs since then.
 
     ``paths`` are where sidecar and orjson are found, for whoever is started later.
     """
     lease = Lease.inherit(lease_fd)
     leased = LeasedRunDir(run_dir, lease)
     runner = Runner(leased.read_current(), leased, paths, booted=warden)
-    runner.feed(RunnerStarted(runner=whoami(), adopted=False))
+    runner.feed(RunnerStarted(runner=whoami(), adopted=False), at=started_at)
     runner.lead()
 
 

@@ -17,6 +17,7 @@ killed could never take it back for us. So it is never set on what was inherited
 This module must never interpret what it moves, and never hold any of it.
 """
 
+import fcntl
 import os
 import select
 import socket
@@ -65,8 +66,9 @@ def take_over() -> tuple[Source, Sink]:
 
     Raises ``OSError`` (EBADF) if one of them is not open.
     """
-    source_fd = os.dup(STDIN)
-    sink_fd = os.dup(STDOUT)
+    # Above the standard ones: the lowest free number may be that of one that is closed.
+    source_fd = fcntl.fcntl(STDIN, fcntl.F_DUPFD_CLOEXEC, STDERR + 1)
+    sink_fd = fcntl.fcntl(STDOUT, fcntl.F_DUPFD_CLOEXEC, STDERR + 1)
     null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     try:
         try:

@@ -155,8 +155,11 @@ def now_ms() -> int:
     return time.monotonic_ns() // 1_000_000
 
 
-def run(run_dir: str, paths: list[str], *, lease_fd: int, warden: WardenHandle | None) -> None:
+def run(
+    run_dir: str, paths: list[str], *, started_at: int, lease_fd: int, warden: WardenHandle | None
+) -> None:
     """Enter from the boot path."""
+    del started_at
     runner = FakeRunner(run_dir, paths, lease_fd)
     fds = sorted(int(link.name) for link in Path("/proc/self/fd").iterdir())
     runner.hear("started", os.getpid(), fds)

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -124,7 +125,6 @@ def test_a_client_that_reads_nothing_and_hangs_up(servers: Servers) -> None:
     with not_reading(client):
         for _ in range(300):
             client.post("run/output", {"runId": run_id})
-        client.sync_without_reading = True  # type: ignore[attr-defined]
         client.hang_up()
         wait_until(lambda: client.proc.poll() is not None, what="the server's end")
     client.abandon()
@@ -171,7 +171,7 @@ def test_an_unknown_option_of_ours_is_named_and_initialize_can_be_tried_again(
     servers: Servers,
 ) -> None:
     client = servers.start()
-    params = {"processId": os.getpid(), "rootUri": None, "capabilities": {}}
+    params: dict[str, Any] = {"processId": os.getpid(), "rootUri": None, "capabilities": {}}
     error = client.refusal(
         "initialize", params | {"initializationOptions": {"statusIntervalMS": 5}}
     )
