@@ -19,7 +19,7 @@ from sidecar.core import ids, policy, text
 from sidecar.core.errors import DamagedRun, InvalidParams, NotFound, RunLive, StorageError
 from sidecar.core.plan import COMMAND_AGENT
 from sidecar.core.result import RunResult
-from sidecar.core.states import AttemptState, ProofState, Run, RunState, Step, run_proof
+from sidecar.core.states import ProofState, Run, RunState, Step, run_proof
 from sidecar.store import index, markers
 from sidecar.store.events import EventsPage, read_events
 from sidecar.store.layout import EVENTS, RESULT
@@ -81,8 +81,8 @@ class Stream(StrEnum):
 class OutputPage:
     """Some bytes of a log.  What comes next is to be asked for at ``next_offset``.
 
-    ``eof``: nothing comes after this page, ever: the run is over.  ``truncated``: the agent may
-    have written more than the log holds, since somebody held its output open after its end.
+    ``eof``: nothing comes after this page, ever: the run is over.  ``truncated``: the page was cut
+    by its limit, and there is more to be had now.
     """
 
     run_id: str
@@ -187,15 +187,19 @@ def output(  # noqa: PLR0913 - a page has an address: run, step, stream, offset,
     stream: Stream | str = Stream.ANSWER,
     offset: int = 0,
     limit: int | None = None,
+    *,
+    exact: bool = False,
 ) -> OutputPage:
     """At most ``limit`` bytes of a step's log from ``offset`` on; a negative one is from the end.
 
     ``step`` is an index; left out, it is the newest one that was started.  The page ends with a
     whole character unless it is the last, and one from the end begins with one; where it begins is
-    said in the answer.  Raises ``InvalidParams``, and as ``get`` does.
+    said in the answer.  ``exact`` is for bytes: nothing is cut or added for characters' sake.
+    Raises ``InvalidParams``, and as ``get`` does.
     """
     limit = _within(limit, policy.OUTPUT_LIMIT, policy.OUTPUT_LIMIT_MAX, "limit")
-    limit = max(limit, LONGEST_CHARACTER)
+    if not exact:
+        limit = max(limit, LONGEST_CHARACTER)
     # Read in this order: once a status says that the run is over, its logs are complete.
     run = get(ctx, ref).run
     chosen = _step(run, step)
@@ -207,11 +211,11 @@ def output(  # noqa: PLR0913 - a page has an address: run, step, stream, offset,
         run_dir = RunDir(ctx.layout.run_dir(run.run_id))
         found = run_dir.output(chosen.index, attempt.number, log, offset, limit)
     data, start = found.data, found.offset
-    if offset < 0:
+    if offset < 0 and not exact:
         cut = _continuation(data)
         data, start = data[cut:], start + cut
     is_last = run.is_over and found.next_offset == found.size
-    if not is_last:
+    if not is_last and not exact:
         data = data[: text.complete_prefix(data)]
     return OutputPage(
         run_id=run.run_id,
@@ -220,9 +224,7 @@ def output(  # noqa: PLR0913 - a page has an address: run, step, stream, offset,
         offset=start,
         next_offset=start + len(data),
         eof=is_last,
-        truncated=attempt is not None
-        and attempt.state is AttemptState.SETTLED
-        and not attempt.output_complete,
+        truncated=start + len(data) < found.size,
     )
 
 

@@ -71,7 +71,13 @@ def _events(ctx: Context, wanted: params.RunEventsParams) -> bytes:
 
 def _output(ctx: Context, wanted: params.RunOutputParams) -> bytes:
     page = read.output(
-        ctx, wanted.run_id, wanted.step, wanted.stream.value, wanted.offset, wanted.limit
+        ctx,
+        wanted.run_id,
+        wanted.step,
+        wanted.stream.value,
+        wanted.offset,
+        wanted.limit,
+        exact=wanted.encoding is Encoding.BASE64,
     )
     return encode(
         results.RunOutputResult(

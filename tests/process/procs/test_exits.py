@@ -56,7 +56,8 @@ def test_exit_is_durable_before_it_is_told(rig: Rig) -> None:
 
 def test_proof_comes_by_itself_after_an_exit_that_leaves_nobody(rig: Rig) -> None:
     rig.launch(["sh", "-c", "sleep 0 & wait; exit 5"])
-    words = [fact[0] for fact in rig.heard() if rig.hears("proof")]
+    rig.hears("proof", "observed")
+    words = [fact[0] for fact in rig.heard()]
     assert [word for word in words if word != "drained"] == [
         "started",
         "running",

@@ -119,12 +119,18 @@ def test_before_the_start_there_is_nothing(state_dir: Path) -> None:
     assert (page.data, page.offset, page.next_offset, page.eof) == (b"", 0, 0, False)
 
 
-def test_an_output_that_was_given_up_is_called_truncated(state_dir: Path) -> None:
+def test_a_page_that_its_limit_cut_is_called_truncated(state_dir: Path) -> None:
     ctx = context(state_dir)
-    run_id, runner = running(ctx, b"x")
-    assert not read.output(ctx, run_id).truncated
-    runner.end(complete=False)
-    assert read.output(ctx, run_id).truncated
+    run_id, _ = running(ctx, b"0123456789")
+    assert read.output(ctx, run_id, limit=4).truncated
+    assert not read.output(ctx, run_id, offset=4).truncated
+
+
+def test_exact_bytes_are_cut_where_asked(state_dir: Path) -> None:
+    ctx = context(state_dir)
+    run_id, _ = running(ctx, "é".encode())
+    assert read.output(ctx, run_id, limit=1, exact=True).data == "é".encode()[:1]
+    assert read.output(ctx, run_id, limit=1).data == "é".encode()
 
 
 @pytest.mark.parametrize(
