@@ -198,8 +198,6 @@ def output(  # noqa: PLR0913 - a page has an address: run, step, stream, offset,
     Raises ``InvalidParams``, and as ``get`` does.
     """
     limit = _within(limit, policy.OUTPUT_LIMIT, policy.OUTPUT_LIMIT_MAX, "limit")
-    if not exact:
-        limit = max(limit, LONGEST_CHARACTER)
     # Read in this order: once a status says that the run is over, its logs are complete.
     run = get(ctx, ref).run
     chosen = _step(run, step)
@@ -209,23 +207,35 @@ def output(  # noqa: PLR0913 - a page has an address: run, step, stream, offset,
         found = OutputBytes(data=b"", offset=0, next_offset=0, size=0)
     else:
         run_dir = RunDir(ctx.layout.run_dir(run.run_id))
-        found = run_dir.output(chosen.index, attempt.number, log, offset, limit)
+        at_least = limit if exact else max(limit, LONGEST_CHARACTER)
+        found = run_dir.output(chosen.index, attempt.number, log, offset, at_least)
     data, start = found.data, found.offset
     if offset < 0 and not exact:
         cut = _continuation(data)
         data, start = data[cut:], start + cut
-    is_last = run.is_over and found.next_offset == found.size
-    if not is_last and not exact:
-        data = data[: text.complete_prefix(data)]
+    if not exact and not (_is_last(run, found) and len(data) <= limit):
+        data = data[: _whole_characters(data, limit)]
     return OutputPage(
         run_id=run.run_id,
         step=chosen.index,
         data=data,
         offset=start,
         next_offset=start + len(data),
-        eof=is_last,
+        eof=run.is_over and start + len(data) == found.size,
         truncated=start + len(data) < found.size,
     )
+
+
+def _is_last(run: Run, found: OutputBytes) -> bool:
+    """Whether nothing comes after these bytes, ever: then half a character is all there is."""
+    return run.is_over and found.next_offset == found.size
+
+
+def _whole_characters(data: bytes, limit: int) -> int:
+    """How much of ``data`` fits into ``limit`` without cutting a character; one in any case."""
+    fitting = text.complete_prefix(data[:limit])
+    longer = range(limit + 1, len(data) + 1)
+    return fitting or next((n for n in longer if text.complete_prefix(data[:n]) == n), 0)
 
 
 def result(ctx: Context, ref: str) -> RunResult:

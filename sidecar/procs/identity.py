@@ -10,6 +10,9 @@ It must never send a signal that does anything, and import only what the boot pa
 import posix
 
 STAT_SIZE = 4096
+# Behind the name; the start ticks are the last one that is looked at.
+_FIELDS_USED = 20
+
 ZOMBIE_STATES = frozenset((b"Z", b"X", b"x"))
 
 ALIVE = "alive"
@@ -58,7 +61,7 @@ def parse_stat(pid: int, data: bytes) -> Stat | None:
     The name, field 2, is whatever the process likes, brackets and blanks included; the last closing
     bracket is its end, because nothing behind it can hold one.
     """
-    fields = data[data.rfind(b")") + 1 :].split()
+    fields = data[data.rfind(b")") + 1 :].split(None, _FIELDS_USED)
     try:
         return Stat(pid, fields)
     except (IndexError, ValueError):
