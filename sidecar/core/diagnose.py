@@ -69,15 +69,16 @@ def attempt_events(
 ) -> tuple[Event, ...]:
     """The events that lead a live attempt, whose warden is gone, to its end.
 
-    An attempt without a record was never started: it needs no events, since the runner that is
-    told to start it does so now, unless the run is being stopped.  Events that the run has already
+    An attempt without a record was never started, unless the log tells that it was (then the record
+    was lost): it needs no events, since the runner that is told to start it does so now, unless the
+    run is being stopped.  Events that the run has already
     seen are left out, so that doing it twice changes nothing.
     """
     number = attempt.number
     if attempt.state is AttemptState.SETTLED:
         return ()
-    if not evidence.has_record:
-        if is_stopping and attempt.state is AttemptState.STARTING:
+    if not evidence.has_record and attempt.state is AttemptState.STARTING:
+        if is_stopping:
             return (SpawnFailed(step=step, attempt=number, failure=NEVER_STARTED),)
         return ()
     events: list[Event] = []

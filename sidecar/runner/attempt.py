@@ -165,6 +165,11 @@ class LiveAttempt:
             self._inherited.shorten(now, grace_ms)
             self._inherited_at = now
 
+    def move(self, run_dir: RunDir) -> None:
+        """Goes on in a run directory that was made anew."""
+        self._run_dir = run_dir
+        self._output.move(layout.attempt_dir(run_dir.path, self.step, self.number))
+
     def drain(self, now: int) -> None:
         """The agent is gone: what is left of its output is taken, bounded."""
         self._output.drain(now)

@@ -4,6 +4,8 @@ The bell is a hint; the directory is looked at when it rings, at the start, and 
 A command stays in the inbox until it has taken effect.  This module must never act on one.
 """
 
+import os
+
 from sidecar.core import policy
 from sidecar.core.commands import Posted
 from sidecar.core.errors import StorageError
@@ -16,10 +18,13 @@ class InboxSource:
     """Turns commands into events, each once."""
 
     def __init__(self, run_dir: str) -> None:
+        self._run_dir = run_dir
         self._inbox = Inbox(run_dir)
         self._bell = _hang_up(run_dir)
         self._taken: set[str] = set()
         self.next_at: int | None = 0
+        self.is_lost = False
+        """Whether the last look found no run directory."""
 
     @property
     def fd(self) -> int | None:
@@ -34,13 +39,9 @@ class InboxSource:
             self._bell.receive()
         if not is_woken and now < self.next_at:
             return []
-        try:
-            pending = self._inbox.pending()
-        except StorageError:
-            self.next_at = now + policy.STORAGE_RETRY_MS  # no descriptors left: they come back
-            return []
+        self.is_lost = not os.path.isdir(self._run_dir)
         self.next_at = now + policy.INBOX_SCAN_MS
-        return [self._event_of(posted) for posted in pending if self._is_new(posted)]
+        return [self._event_of(posted) for posted in self._inbox.pending() if self._is_new(posted)]
 
     def _is_new(self, posted: Posted) -> bool:
         if posted.command_id in self._taken:

@@ -87,6 +87,17 @@ class Journal:
                 self._behind.append(effect)
 
     @property
+    def is_lost(self) -> bool:
+        """Whether the last write found something missing on its way."""
+        return self._trouble == "ENOENT"
+
+    def move(self, run_dir: LeasedRunDir) -> None:
+        """Goes on in a run directory that was made anew."""
+        self._run_dir = run_dir
+        self._inbox = Inbox(run_dir.path)
+        self._retry_at = None
+
+    @property
     def due_at(self) -> int | None:
         """When ``flush`` has something to do, if ever."""
         if self._retry_at is not None:

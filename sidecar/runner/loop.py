@@ -31,7 +31,7 @@ from sidecar.core.effects import (
     WatchDrain,
     WriteStatus,
 )
-from sidecar.core.errors import SpawnRefused, StorageError
+from sidecar.core.errors import SidecarError, SpawnRefused, StorageError
 from sidecar.core.events import (
     Event,
     ResultStored,
@@ -50,6 +50,7 @@ from sidecar.runner.inbox import InboxSource
 from sidecar.runner.journal import Journal
 from sidecar.runner.timers import Deadlines
 from sidecar.store.layout import Layout
+from sidecar.store.restore import restore
 from sidecar.store.rundir import LeasedRunDir
 
 
@@ -97,9 +98,10 @@ class Runner:
         self._start_at: int | None = None
         self._leave_at: int | None = None
         become_subreaper()
+        self._layout = Layout(os.path.dirname(os.path.dirname(run_dir.path)))
         self._inbox = InboxSource(run_dir.path)
         self._journal = Journal(
-            layout=Layout(os.path.dirname(os.path.dirname(run_dir.path))),
+            layout=self._layout,
             run_dir=run_dir,
             newest=lambda: self.run,
             stored=self._result_stored,
@@ -116,6 +118,8 @@ class Runner:
             self._journal.flush(now)
             if self._queue:
                 continue
+            if self._journal.is_lost or self._inbox.is_lost:
+                self._restore_if_deleted()
             if self._journal.left and self._may_leave(now):
                 break
             self._poll(now)
@@ -127,6 +131,25 @@ class Runner:
         for effect in lifecycle.epilogue(self.run):
             self._perform(effect, clock.now_ms())
         self.lead()
+
+    def _restore_if_deleted(self) -> None:
+        """The run lives, so it has a directory: one that somebody deleted is made anew."""
+        if os.path.lexists(self._dir.path):
+            return
+        try:
+            anew = restore(self._layout, self.run, self._live)
+        except SidecarError as exc:
+            log(f"the run directory was deleted and cannot be made anew for now: {exc}")
+            return
+        self._dir.close()
+        self._dir.lease.release()
+        self._dir = anew
+        self._inbox.close()
+        self._inbox = InboxSource(anew.path)
+        self._journal.move(anew)
+        for live in self._live.values():
+            live.move(anew)
+        self._journal.ring("status")
 
     def _may_leave(self, now: int) -> bool:
         """All is written; the wardens, who have said all, are waited for a moment."""

@@ -7,6 +7,7 @@ storage refuses, nothing is given up: the bytes are in the pipe, and the ending 
 This module must never look into the output, and never wait.  Times are monotonic milliseconds.
 """
 
+import contextlib
 import os
 from collections.abc import Iterator
 
@@ -44,6 +45,16 @@ class _Stream:
                 return
             self._pump = pump.Pump(self.source_fd, self._log_fd)
         self.state = self._pump.step()
+
+    def move(self, path: str) -> None:
+        """Goes on in a new log, at the old offsets: what was before is a hole."""
+        size = self.size
+        self.close()
+        self._path, self._pump = path, None
+        with contextlib.suppress(StorageError, OSError):  # then it is tried again like any log
+            self._log_fd = attempts.open_log(path)
+            os.ftruncate(self._log_fd, size)
+            self._pump = pump.Pump(self.source_fd, self._log_fd)
 
     def close(self) -> None:
         if self._log_fd != -1:
@@ -138,6 +149,11 @@ class Output:
             return False
         self.is_done = True
         return True
+
+    def move(self, attempt_dir: str) -> None:
+        """Goes on in logs in another directory."""
+        for stream, (_, name) in zip(self._streams, _STREAMS, strict=True):
+            stream.move(os.path.join(attempt_dir, name))
 
     def close(self) -> None:
         """Closes the logs; the pipes belong to the warden's handle."""

@@ -53,13 +53,12 @@ def gather(
     ``now`` is the wall clock, for the proof of a search of our own.
     """
     attempt_dir = layout.attempt_dir(run_dir.path, step, attempt.number)
-    path = os.path.join(attempt_dir, layout.WARDEN)
-    if not os.path.lexists(path):
+    record = _final_record(os.path.join(attempt_dir, layout.WARDEN))
+    if record is None and attempt.state is AttemptState.STARTING:
         return AttemptEvidence(has_record=False)
-    record = _final_record(path)
-    if record is None:
-        return AttemptEvidence(has_record=False)
-    agent = None
+    if record is None:  # the log tells of a start: the record was deleted
+        record = WardenRecord(is_alive=None)
+    agent = attempt.agent
     if record.agent is not None and record.warden is not None:
         agent = ProcId(pid=record.agent[0], start_ticks=record.agent[1], boot_id=record.warden[2])
     proof = None

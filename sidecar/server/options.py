@@ -13,7 +13,7 @@ from typing import Any
 
 from pygls import uris
 
-from sidecar.core import ids
+from sidecar.core import ids, text
 from sidecar.core.errors import InvalidParams
 from sidecar.settings import Settings
 from sidecar.wire import decode
@@ -21,6 +21,9 @@ from sidecar.wire.params import InitializationOptions
 
 OPTIONS = "initializationOptions"
 DEFAULT_SESSION = "default"
+
+CLIENT_MAX = 100
+"""Characters of a client's name: it is recorded with every stop that the client asks for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +57,7 @@ def read(params: Any) -> Greeting:
     window = _part(_part(params, "capabilities"), "window")
     return Greeting(
         process_id=process_id if type(process_id) is int else None,
-        client=client if isinstance(client, str) and client else None,
+        client=(text.one_line(client, CLIENT_MAX) or None) if isinstance(client, str) else None,
         folder=_first_folder(params),
         has_progress=window.get("workDoneProgress") is True,
         # An empty Lua table is sent as an array, by editors whose user configured nothing.

@@ -121,7 +121,8 @@ class Publisher:
             known.revision = snapshot.revision
             self._pending.pop(run_id, None)
             return
-        if known is None and pending is None and self._launches:
+        is_new = (known is None or known.revision == 0) and pending is None
+        if is_new and self._launches:
             self._held[run_id] = _Held(set(self._launches))
         self._pending[run_id] = snapshot
 

@@ -60,8 +60,11 @@ class _Arrivals:
         """The new ones; none at the first look.  Raises ``StorageError``."""
         try:
             stamp = os.stat(self._layout.runs).st_mtime_ns
+        except FileNotFoundError:
+            self._known = frozenset()
+            return frozenset()
         except OSError:
-            return frozenset()  # no runs yet, or not to be looked at now
+            return frozenset()  # not to be looked at now
         # The clock of a file system ticks coarsely: after a change one more look is due.
         is_due, self._is_fresh = stamp != self._stamp or self._is_fresh, stamp != self._stamp
         self._stamp = stamp
@@ -69,7 +72,11 @@ class _Arrivals:
             return frozenset()
         found = frozenset(index.history_page(self._layout, ARRIVALS_MAX).ids)
         known, self._known = self._known, found
-        return frozenset() if known is None else found - known
+        if known is None:
+            return frozenset()
+        # Where newer ones were removed, older ones move up: they are no news.
+        oldest = min(known) if len(known) == ARRIVALS_MAX else ""
+        return frozenset(run_id for run_id in found - known if run_id > oldest)
 
 
 class Watching:

@@ -61,13 +61,15 @@ def stage(layout: Layout, run_id: str) -> tuple[LeasedRunDir, Lease]:
     return LeasedRunDir(path, lease, staged=True), lease
 
 
-def commit(layout: Layout, run_id: str) -> None:
-    """Makes a staged run visible, durably: the marker first, then the directory.
+def commit(
+    layout: Layout, run_id: str, *, names: tuple[str, ...] = (REQUEST, EVENTS, STATUS)
+) -> None:
+    """Makes a staged run with the documents ``names`` visible, durably: first marker, then run.
 
     Raises ``InvalidParams`` if there is a run of this id after all, ``StorageError``; the caller
     then has to ``withdraw``.
     """
-    atomic.sync_tree(layout.staging_dir(run_id), (REQUEST, EVENTS, STATUS))
+    atomic.sync_tree(layout.staging_dir(run_id), names)
     with _between(layout):
         markers.add(layout, run_id)
         atomic.sync_dir(layout.active)

@@ -64,6 +64,20 @@ def python(
     )
 
 
+def all_at_once(children: list[subprocess.Popen[str]]) -> list[str]:
+    """Let children that wait for a line go on together; what each says until its good end."""
+    for child in children:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+    for child in children:
+        assert child.stdin is not None
+        child.stdin.write("go\n")
+        child.stdin.flush()
+    said = [child.communicate(timeout=50)[0].strip() for child in children]
+    assert {child.returncode for child in children} == {0}
+    return said
+
+
 def output_of(program: str, *args: str | Path) -> str:
     """Run a Python child to its end, which has to be a good one; what it said."""
     with python(program, *args) as child:

@@ -12,7 +12,7 @@ from sidecar.store import dismissals
 from sidecar.store.layout import Layout
 from sidecar.store.rundir import RunDir
 from tests.support import samples
-from tests.support.stored import make_run, python
+from tests.support.stored import all_at_once, make_run, python
 
 HIDDEN = Dismissal(dismissed=True, changes=0, at=samples.NOW, at_seq=7)
 SHOWN = Dismissal(dismissed=False, changes=0, at=samples.NOW + 1, at_seq=7)
@@ -22,7 +22,8 @@ WINDOW = """
 import sys
 from sidecar.core.dismissal import Dismissal
 from sidecar.store import dismissals
-sys.stdin.read(1)
+print("ready", flush=True)
+sys.stdin.readline()
 for number in range(100):
     at_seq = int(sys.argv[2]) * 1000 + number
     dismissals.write(sys.argv[1], Dismissal(dismissed=True, changes=0, at=1, at_seq=at_seq))
@@ -61,13 +62,7 @@ def test_hiding_a_later_state_is_a_change(run_dir: RunDir) -> None:
 
 
 def test_windows_that_hide_at_once_lose_no_change(run_dir: RunDir) -> None:
-    with contextlib.ExitStack() as stack:
-        windows = [
-            stack.enter_context(python(WINDOW, run_dir.path, str(number))) for number in range(4)
-        ]
-        for window in windows:
-            window.communicate("x", timeout=50)
-        assert {window.returncode for window in windows} == {0}
+    all_at_once([python(WINDOW, run_dir.path, str(number)) for number in range(4)])
     assert run_dir.read_dismissal().changes == 400
 
 

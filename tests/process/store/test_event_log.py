@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -175,10 +176,14 @@ def test_a_line_without_end_is_neither_kept_in_memory_nor_in_the_way(
     monkeypatch.setattr(events, "_CHUNK", 256)
     with log_file.open("ab") as file:
         file.write(b"x" * 100_000 + b"\n" + line(4) + b"y" * 100_000)
+    tracemalloc.start()
     assert seqs(log_file) == [1, 2, 3, 4]
-    assert read_events(str(log_file), 0, 10).skipped == 1
     with opened(log_file) as log:
         assert log.last_seq == 4
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 50_000
+    assert read_events(str(log_file), 0, 10).skipped == 2  # the writer ended the second one
 
 
 @pytest.fixture(scope="module")

@@ -162,6 +162,33 @@ def test_probers_never_make_a_taker_lose(run_dir: Path) -> None:
             lease.release()
 
 
+def test_a_taker_outlasts_a_prober_that_is_in_the_way_just_then(
+    run_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prober = os.open(run_dir / "lease", os.O_RDONLY)
+    fcntl.flock(prober, fcntl.LOCK_SH)
+    whole = fcntl.flock
+    asked = []
+
+    def gone_after_a_while(fd: int, operation: int) -> None:
+        asked.append(operation)
+        if len(asked) == 20:
+            os.close(prober)
+        whole(fd, operation)
+
+    monkeypatch.setattr(fcntl, "flock", gone_after_a_while)
+    lease = Lease.take(str(run_dir), tries=1)
+    assert lease is not None
+    lease.release()
+
+
+def test_a_prober_that_hangs_is_not_waited_for_for_ever(run_dir: Path) -> None:
+    prober = os.open(run_dir / "lease", os.O_RDONLY)
+    fcntl.flock(prober, fcntl.LOCK_SH)
+    assert Lease.take(str(run_dir), tries=2, pause_ms=1) is None
+    os.close(prober)
+
+
 def test_of_takers_at_once_exactly_one_leads(run_dir: Path) -> None:
     for _ in range(5):
         with contextlib.ExitStack() as stack:

@@ -10,7 +10,7 @@ from sidecar.store import index, markers, retire, staging
 from sidecar.store.layout import Layout
 from sidecar.store.lease import Lease
 from tests.support import samples
-from tests.support.stored import make_run, python
+from tests.support.stored import all_at_once, make_run, python
 
 RUN_ID = samples.RUN_ID
 
@@ -19,7 +19,8 @@ import sys
 from sidecar.core.errors import SidecarError
 from sidecar.store import retire
 from sidecar.store.layout import Layout
-sys.stdin.read(1)
+print("ready", flush=True)
+sys.stdin.readline()
 try:
     retire.remove(Layout(sys.argv[1]), sys.argv[2])
     print("removed")
@@ -137,8 +138,7 @@ def test_of_two_who_remove_one_run_one_does_and_the_other_is_told(layout: Layout
     for number in range(5):
         run_id = samples.run_id(number)
         make_run(layout, run_id)
-        removers = [python(REMOVER, layout.state_dir, run_id) for _ in range(2)]
-        said = sorted(remover.communicate("x", timeout=50)[0].strip() for remover in removers)
+        said = sorted(all_at_once([python(REMOVER, layout.state_dir, run_id) for _ in range(2)]))
         assert said in (["not-found", "removed"], ["removed", "run-live"])
     assert names(layout.staging) == []
 

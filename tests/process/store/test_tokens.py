@@ -1,6 +1,5 @@
 """One client token launches one run, whoever races and whoever dies."""
 
-import contextlib
 import os
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from sidecar.store import locks, tokens
 from sidecar.store.layout import Layout
 from sidecar.store.tokens import TokenLock
 from tests.support import samples
-from tests.support.stored import make_run, python, stage_run
+from tests.support.stored import all_at_once, make_run, python, stage_run
 
 NAME = token_name("session", "token")
 
@@ -21,6 +20,8 @@ RACER = """
 import sys
 from sidecar.store.layout import Layout
 from sidecar.store.tokens import TokenLock
+print("ready", flush=True)
+sys.stdin.readline()
 with TokenLock(Layout(sys.argv[1]), sys.argv[2]) as token:
     if token.run_id is None:
         token.bind(sys.argv[3])
@@ -54,6 +55,21 @@ def test_a_token_remembers_its_run(layout: Layout) -> None:
     assert Path(layout.tokens, NAME).read_text() == f"{samples.RUN_ID}\n"
 
 
+def test_a_binding_is_durable_before_the_run_is_staged(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+
+    def told(fd: int) -> None:
+        synced.append(Path(f"/proc/self/fd/{fd}").readlink().name)
+
+    monkeypatch.setattr(os, "fdatasync", told)
+    monkeypatch.setattr(os, "fsync", told)
+    with TokenLock(layout, NAME) as token:
+        token.bind(samples.RUN_ID)
+    assert synced == [NAME, "tokens"]
+
+
 def test_a_token_can_be_bound_anew(layout: Layout) -> None:
     with TokenLock(layout, NAME) as token:
         token.bind(samples.RUN_ID)
@@ -64,14 +80,10 @@ def test_a_token_can_be_bound_anew(layout: Layout) -> None:
 def test_of_racers_with_one_token_all_get_the_run_of_the_first(layout: Layout) -> None:
     for number in range(5):
         name = token_name("session", str(number))
-        with contextlib.ExitStack() as stack:
-            racers = [
-                stack.enter_context(python(RACER, layout.state_dir, name, samples.run_id(n)))
-                for n in range(4)
-            ]
-            said = {racer.communicate(timeout=50)[0] for racer in racers}
+        racers = [python(RACER, layout.state_dir, name, samples.run_id(n)) for n in range(4)]
+        said = set(all_at_once(racers))
         assert len(said) == 1
-        assert said == {f"{bound(layout, name)}\n"}
+        assert said == {bound(layout, name)}
 
 
 def test_a_token_that_is_held_makes_others_wait_for_a_bounded_time(layout: Layout) -> None:

@@ -162,6 +162,17 @@ def test_a_run_is_told_only_after_the_answer_to_its_launch() -> None:
     publisher.launch_ends(later, None)
 
 
+def test_a_run_that_was_there_when_the_client_began_may_be_the_one_launched() -> None:
+    publisher = new_publisher(interval_ms=0)
+    launch = publisher.launch_begins()
+    publisher.recover(run("a", seq=1))
+    assert told(publisher, 0) == []
+    publisher.launch_ends(launch, run("a", seq=1))
+    assert told(publisher, 0) == []
+    publisher.see(run("a", seq=2))
+    assert told(publisher, 0) == [("a", 2)]
+
+
 def test_what_the_answer_to_a_launch_told_is_not_told_again() -> None:
     publisher = new_publisher(interval_ms=0)
     launch = publisher.launch_begins()
