@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.expectations import over
+from tests.support.expectations import over, status
 from tests.support.marks import assert_none_marked, wait_marked
 from tests.support.serving import Gate, Servers
 
@@ -82,18 +82,19 @@ def test_the_lease_of_a_live_run_is_deleted(
 def test_the_directory_of_a_live_run_is_deleted(
     servers: Servers, state_dir: Path, tmp_path: Path
 ) -> None:
-    # Nothing can be told of the run any more, but nothing may crash, and nothing may be left.
+    # It goes on in a directory that its runner makes anew, and is told and stoppable as before.
     one, gate, mark = servers.connect(), Gate(tmp_path / "gate"), tmp_path / "mark"
     run_id = one.launch(f"echo x; {gate.wait}; echo y; : {mark}")["runId"]
     wait_marked(mark, 1)
-    shutil.rmtree(state_dir / "runs" / run_id)
+    one.expect(status(run_id, "running"))
+    # Moved away first: its runner may write into it while it is being deleted.
+    shutil.rmtree((state_dir / "runs" / run_id).rename(tmp_path / "deleted"))
     two = servers.connect()
     assert two.run_to_end("sleep 3")["state"] == "complete"
     gate.open()
     for client in (one, two):
         assert client.run_to_end("true")["state"] == "complete"
-        message = client.answer(client.post("run/get", {"runId": run_id}))
-        assert message.get("error", {}).get("data", {}).get("code") != "internal"
+        assert client.wait_over(run_id)["state"] == "complete"
 
 
 def test_a_launch_that_is_held_up_is_not_doubled_by_a_retry(

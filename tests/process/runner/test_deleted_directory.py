@@ -14,7 +14,8 @@ from tests.support.wait import wait_until
 
 
 def deleted_and_back(runs: Runs, run_id: str) -> None:
-    shutil.rmtree(runs.path(run_id))
+    # Moved away first: its runner may write into it while it is being deleted.
+    shutil.rmtree(runs.path(run_id).rename(Path(runs.layout.state_dir) / "deleted"))
     wait_until(
         (runs.path(run_id) / "status.json").exists,
         what="the directory made anew",
