@@ -94,7 +94,7 @@ def test_the_directory_of_a_live_run_is_deleted(
     gate.open()
     for client in (one, two):
         assert client.run_to_end("true")["state"] == "complete"
-        assert client.wait_over(run_id)["state"] == "complete"
+        assert client.wait_over(run_id)[0]["state"] == "complete"
 
 
 def test_a_launch_that_is_held_up_is_not_doubled_by_a_retry(
