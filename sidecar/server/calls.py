@@ -9,6 +9,7 @@ This module must never know what a method does.
 """
 
 import asyncio
+import traceback
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -86,8 +87,8 @@ class Calls:
         except SidecarError as exc:
             self._connection.refuse(request_id, error_object(exc))
             return
-        except Exception:  # noqa: BLE001 - the loop boundary: one bug must not end the server
-            self._connection.refuse(request_id, _bug(handler))
+        except Exception as exc:  # noqa: BLE001 - the loop boundary: a bug must not end the server
+            self._connection.refuse(request_id, _bug(handler, exc))
             return
         task = asyncio.create_task(
             self._carry_out(request_id, handler, answer), name=handler.request.name
@@ -123,8 +124,8 @@ class Calls:
             self._connection.answer(request_id, encode(await answer))
         except SidecarError as exc:
             self._connection.refuse(request_id, error_object(exc))
-        except Exception:  # noqa: BLE001 - the loop boundary: one bug must not end the server
-            self._connection.refuse(request_id, _bug(handler))
+        except Exception as exc:  # noqa: BLE001 - the loop boundary: a bug must not end the server
+            self._connection.refuse(request_id, _bug(handler, exc))
 
     def _ended(
         self, request_id: MessageId, task: "asyncio.Task[None]", call: Call, answer: Slow
@@ -145,7 +146,8 @@ def encode(answer: Answer) -> bytes:
     return answer if isinstance(answer, bytes) else orjson.dumps(convert.to_object(answer))
 
 
-def _bug(handler: Handler) -> dict[str, Any]:
-    # The traceback names code, never params.
-    log.exception("a bug in %s", handler.request.name)
-    return error_object(Bug(f"a bug in {handler.request.name}"))
+def _bug(handler: Handler, error: Exception) -> dict[str, Any]:
+    # Where it is, but not what it says: that may hold a prompt.
+    where = "".join(traceback.format_tb(error.__traceback__))
+    log.error("a bug in %s: %s\n%s", handler.request.name, type(error).__name__, where)
+    return error_object(Bug(f"a bug in {handler.request.name}: {type(error).__name__}"))

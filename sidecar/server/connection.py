@@ -33,6 +33,9 @@ from sidecar.wire.errors import RpcCode, fault_object
 MAX_UNDER_WAY: Final = 512
 """Requests under way, of those that take their own time to end; beyond it none is taken."""
 
+TURN_FRAMES: Final = 128
+"""After so many messages everybody else in the loop gets a turn: a few milliseconds."""
+
 
 class Server(Protocol):
     """Whoever does what the messages of a connection ask for."""
@@ -73,6 +76,7 @@ class Connection:
         gate: Gate,
         server: Server,
     ) -> None:
+        self._loop = loop
         self._gate = gate
         self._server = server
         self._decoder = Decoder()
@@ -136,7 +140,12 @@ class Connection:
         self._work_off()
 
     def _work_off(self) -> None:
+        taken = 0
         while self._backlog and not self._ended:
+            if taken == TURN_FRAMES:
+                self._inlet.pause()
+                self._loop.call_soon(self.go_on)
+                return
             if self.outlet.is_full():
                 self._inlet.pause()
                 self.outlet.when_room(self.go_on)
@@ -145,6 +154,7 @@ class Connection:
                 self._inlet.pause()  # whoever ends one says ``go_on``
                 return
             self._take(self._backlog.popleft())
+            taken += 1
         self._inlet.resume()
 
     def _take(self, frame: Frame) -> None:

@@ -11,7 +11,6 @@ import os
 import resource
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 import sidecar
 from sidecar.control.context import Context, Snapshot
@@ -148,7 +147,11 @@ class Desk:
 def _memory() -> MemoryView:
     peak_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     try:
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+        fd = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            pages = int(os.read(fd, 100).split()[1])
+        finally:
+            os.close(fd)
     except (OSError, IndexError, ValueError):
         return MemoryView(rss_bytes=peak_kib * 1024, peak_rss_bytes=peak_kib * 1024)
     return MemoryView(rss_bytes=pages * resource.getpagesize(), peak_rss_bytes=peak_kib * 1024)

@@ -42,7 +42,8 @@ class TooLarge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noise:
-    """Bytes that are no usable header block; ``sample`` is how they begin."""
+    """Bytes that are no usable header block; ``sample`` is how they begin, but for what looks like
+    a body, which may be secret."""
 
     sample: bytes
 
@@ -181,7 +182,7 @@ class Decoder:
     def _hear_noise(self, line: bytes, frames: list[Frame]) -> None:
         if not self._told_noise:
             self._told_noise = True
-            frames.append(Noise(sample=line[:80]))
+            frames.append(Noise(sample=line[:80].partition(b"{")[0]))
 
     def _check_line(self, length: int, frames: list[Frame]) -> bool:
         if length <= LINE_MAX_BYTES:

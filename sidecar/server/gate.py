@@ -15,6 +15,7 @@ An answer without a usable id carries null.
 This module must never look into params, and never send anything.
 """
 
+import json
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
@@ -140,8 +141,8 @@ class Gate:
     def judge(self, body: bytes) -> Verdict:
         """What to do about a body."""
         try:
-            message = orjson.loads(body)
-        except orjson.JSONDecodeError as exc:
+            message = _parse(body)
+        except ValueError as exc:
             return Refuse(None, RpcCode.PARSE_ERROR, f"not JSON: {exc}")
         if not isinstance(message, dict):
             return _NOT_ONE
@@ -211,6 +212,25 @@ class Gate:
         return Cancel(request_id) if request_id in self._owed else Ignore()
 
 
+def _parse(body: bytes) -> Any:
+    """What ``body`` says.  Raises ``ValueError`` if it is not JSON in UTF-8."""
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        if b"\\u" not in body:
+            raise
+        # An escaped half of a surrogate pair is JSON by the letter (RFC 8259 section 8.2): the
+        # request is refused for it, but by its id and by the name of the field.
+        try:
+            return json.loads(str(body, "utf-8"), parse_constant=_refuse_constant)
+        except RecursionError as exc:
+            raise ValueError("nested too deeply") from exc
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"not JSON: {name}")
+
+
 def _fault_of(message: dict[str, Any]) -> Refuse | None:
     """What is wrong with the form of a message that is no response."""
     request_id = message.get("id")
@@ -226,5 +246,15 @@ def _fault_of(message: dict[str, Any]) -> Refuse | None:
 
 
 def _is_id(value: Any) -> bool:
-    # A bool is an int to Python, and 1.0 would be answered as 1.
-    return isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool))
+    if isinstance(value, str):
+        return value.isascii() or _is_unicode(value)
+    # A bool is an int to Python, 1.0 would be answered as 1, and what is larger cannot be written.
+    return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**64
+
+
+def _is_unicode(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

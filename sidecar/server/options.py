@@ -97,7 +97,7 @@ def _first_folder(params: dict[str, Any]) -> str | None:
         params.get("rootPath"),
     )
     for candidate in candidates:
-        if isinstance(candidate, str) and candidate and "\0" not in candidate:
+        if isinstance(candidate, str) and candidate and _is_sound(candidate):
             return _path_of(candidate)
     return None
 
@@ -108,7 +108,16 @@ def _path_of(uri: str) -> str:
     if not uri.startswith("file:"):
         return uri
     path = uris.to_fs_path(uri)
-    return path if path is not None and os.path.isabs(path) and "\0" not in path else uri
+    return path if path is not None and os.path.isabs(path) and _is_sound(path) else uri
+
+
+def _is_sound(path: str) -> bool:
+    """Whether it can be given to the system at all."""
+    try:
+        path.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in path
 
 
 def _part(of: dict[str, Any], name: str) -> dict[str, Any]:

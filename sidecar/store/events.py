@@ -23,9 +23,10 @@ _TORN = b" (torn)\n"
 """Ends a fragment, and spoils it: a whole record that only lacks its newline was never counted,
 and its number has been given to another one."""
 
-_CHUNK = 256 * 1024
-_WINDOW = 256 * 1024
-"""From here on finding a place by halving is cheaper than reading on."""
+_CHUNK = 64 * 1024
+_GLANCE = 4 * 1024
+_WINDOW = 16 * 1024
+"""From here on another glance, to find a place by halving, is cheaper than decoding on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,22 +159,26 @@ def _last_seq(fd: int, path: str) -> int:
 
 
 def _first_record(fd: int, path: str, start: int, end: int) -> Recorded | None:
-    return next((item for item in _records(fd, path, start, end) if item is not None), None)
+    lines = _lines(fd, start, end, _GLANCE)
+    found = (_record(line, path) for line in lines)
+    return next((item for item in found if item is not None), None)
 
 
-def _records(fd: int, path: str, start: int, end: int | None = None) -> Iterator[Recorded | None]:
-    """The records of the whole lines that begin in ``start`` to ``end``; ``None`` for damage."""
-    for line in _lines(fd, start, end):
-        if line is None:
-            yield None
-            continue
-        try:
-            yield codec.decode_recorded(line, path)
-        except DamagedRun:
-            yield None
+def _records(fd: int, path: str, start: int) -> Iterator[Recorded | None]:
+    """The records of the whole lines that begin at ``start`` or later; ``None`` for damage."""
+    return (_record(line, path) for line in _lines(fd, start, None, _CHUNK))
 
 
-def _lines(fd: int, start: int, end: int | None) -> Iterator[bytes | None]:
+def _record(line: bytes | None, path: str) -> Recorded | None:
+    if line is None:
+        return None
+    try:
+        return codec.decode_recorded(line, path)
+    except DamagedRun:
+        return None
+
+
+def _lines(fd: int, start: int, end: int | None, chunk_bytes: int) -> Iterator[bytes | None]:
     """Whole lines without their ends; ``None`` for one that is too long to be kept.
 
     Unless ``start`` is 0 or follows a newline, it is within a line, which is left out.
@@ -183,7 +188,7 @@ def _lines(fd: int, start: int, end: int | None) -> Iterator[bytes | None]:
     dropping = start > 0  # until the newline before ``start``, or the end of the line around it
     too_long = False
     while end is None or offset < end:
-        chunk = os.pread(fd, _CHUNK, offset)
+        chunk = os.pread(fd, chunk_bytes, offset)
         if not chunk:
             return
         offset += len(chunk)

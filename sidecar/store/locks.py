@@ -41,10 +41,9 @@ def lock_within(fd: int, wait_ms: int, *, shared: bool = False) -> bool:
 
 def open_locked(path: str, wait_ms: int, *, dir_fd: int | None = None) -> int | None:
     """A descriptor of the file ``path``, made if it is missing, once it is locked; ``None`` if that
-    takes longer than ``wait_ms``.  Raises ``OSError``, also for anything but a regular file."""
+    takes longer than ``wait_ms``.  Raises ``OSError``, also for a link."""
     fd = os.open(path, _FLAGS, atomic.FILE_MODE, dir_fd=dir_fd)
     try:
-        atomic.require_regular(fd)
         atomic.make_private(fd)
         if lock_within(fd, wait_ms):
             kept, fd = fd, -1

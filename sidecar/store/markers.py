@@ -7,14 +7,10 @@ This module must never look into a run; a marker says that somebody has to, and 
 """
 
 import os
-import stat
 
-from sidecar.core.errors import StorageError
 from sidecar.core.ids import is_run_id
 from sidecar.store import atomic
 from sidecar.store.layout import Layout
-
-_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def active_ids(layout: Layout) -> list[str]:
@@ -37,23 +33,7 @@ def active_ids(layout: Layout) -> list[str]:
 
 def add(layout: Layout, run_id: str) -> None:
     """Marks a run; durable once the directory is synced.  Raises ``StorageError``."""
-    path = layout.marker(run_id)
-    try:
-        dir_fd = atomic.open_dir(layout.active)
-        try:
-            fd = os.open(run_id, _FLAGS, atomic.FILE_MODE, dir_fd=dir_fd)
-        finally:
-            os.close(dir_fd)
-        try:
-            is_file = stat.S_ISREG(os.fstat(fd).st_mode)
-            if is_file:
-                atomic.make_private(fd)
-        finally:
-            os.close(fd)
-    except OSError as exc:
-        raise atomic.storage_error("mark as active", path, exc) from exc
-    if not is_file:
-        raise StorageError(f"something else has the name of a marker: {path}", errno_name="EEXIST")
+    os.close(atomic.open_for_writing(layout.marker(run_id), appending=False))
 
 
 def remove(layout: Layout, run_id: str) -> None:

@@ -73,7 +73,7 @@ def test_beyond_the_end_there_is_nothing(client: SidecarClient, tmp_path: Path) 
 def test_a_live_run_has_no_end_yet(servers: Servers, tmp_path: Path) -> None:
     client, gate = servers.connect(), Gate(tmp_path / "gate")
     run_id = client.launch(f"echo one; {gate.wait}; echo two")["runId"]
-    client.read_until(lambda: client.text_now(run_id) == "one\n", "the first line")
+    client.wait_text(run_id, "one\n")
     first = page(client, run_id)
     assert (first["eof"], first["truncated"], first["nextOffset"]) == (False, False, 4)
     gate.open()

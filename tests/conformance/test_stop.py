@@ -8,7 +8,7 @@ STUBBORN = "trap '' TERM; echo ready; while :; do sleep 600 & wait; done"
 
 def launch_stubborn(client: SidecarClient) -> str:
     run_id: str = client.launch(STUBBORN)["runId"]
-    client.read_until(lambda: client.text_now(run_id) == "ready\n", "the child to be ready")
+    client.wait_text(run_id, "ready\n")
     return run_id
 
 

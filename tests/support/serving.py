@@ -130,6 +130,20 @@ class SidecarClient(Client):
             assert page["nextOffset"] > offset, f"a page that leads nowhere: {page}"
             offset = page["nextOffset"]
 
+    def agent(self, run_id: str) -> int:
+        """Wait until the run's agent has been started; its pid."""
+        wait_until(
+            lambda: "pid" in self.get(run_id)["steps"][0], what=f"the agent of {run_id} to be there"
+        )
+        return int(self.get(run_id)["steps"][0]["pid"])
+
+    def wait_text(self, run_id: str, text: str) -> None:
+        """Wait until the agent has written exactly this, as its sign of being where it should."""
+        wait_until(
+            lambda: self.text_now(run_id) == text,
+            what=lambda: f"{text!r} of {run_id}, not {self.text_now(run_id)!r}",
+        )
+
     def text_now(self, run_id: str, **params: Any) -> str:
         """The first page of a run's output, as far as it has come."""
         page: dict[str, Any] = self.call("run/output", {"runId": run_id} | params)

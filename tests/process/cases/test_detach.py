@@ -45,7 +45,7 @@ def test_the_run_completes_and_its_log_is_complete(
     client = servers.start(new_session=True)
     client.initialize()
     run_id = client.launch(TALKS_ON.format(gate=gate.wait))["runId"]
-    client.read_until(lambda: client.text_now(run_id) == "before\n", "the first line")
+    client.wait_text(run_id, "before\n")
     members = session_members(client.proc.pid)
     assert client.proc.pid in members
     match way:
@@ -75,7 +75,7 @@ def test_a_hangup_of_the_runner_and_an_interrupt_are_not_a_stop(
 ) -> None:
     client, gate = servers.connect(), Gate(tmp_path / "gate")
     run_id = client.launch(gate.wait)["runId"]
-    client.read_until(lambda: client.get(run_id)["steps"][0].get("pid"), "the agent")
+    client.agent(run_id)
     events = client.call("run/events", {"runId": run_id})["events"]
     runner = next(e for e in events if e["kind"] == "runner-started")["runner"]["pid"]
     for number in (signal.SIGHUP, signal.SIGINT):
@@ -117,10 +117,7 @@ def test_no_run_is_in_the_session_of_its_server(servers: Servers, tmp_path: Path
     client.initialize()
     gates = [Gate(tmp_path / f"gate-{n}") for n in range(3)]
     run_ids = [client.launch(gate.wait)["runId"] for gate in gates]
-    agents = [
-        client.read_until(lambda r=run_id: client.get(r)["steps"][0].get("pid"), "the agent")  # type: ignore[misc]
-        for run_id in run_ids
-    ]
+    agents = [client.agent(run_id) for run_id in run_ids]
     wait_until(
         lambda: session_members(client.proc.pid) == [client.proc.pid],
         what="a session with the server alone",

@@ -120,4 +120,4 @@ def test_a_label_cannot_drive_a_terminal_either(client: SidecarClient, label: st
         assert message["error"]["data"]["field"] == "label"
         return
     run = client.wait_over(message["result"]["run"]["runId"])[0]
-    assert client.list(scope="all") == [run]
+    assert client.get(run["runId"]) == run

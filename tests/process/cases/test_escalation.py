@@ -17,7 +17,7 @@ def descriptors(client: SidecarClient) -> int:
 
 
 def wait_ready(client: SidecarClient, run_id: str) -> None:
-    client.read_until(lambda: client.text_now(run_id) == "ready\n", "the child to be ready")
+    client.wait_text(run_id, "ready\n")
 
 
 def test_who_ignores_term_is_killed_after_the_grace(client: SidecarClient) -> None:

@@ -4,13 +4,14 @@ import sys
 
 from tests.support.expectations import status
 from tests.support.serving import Servers, SidecarClient
+from tests.support.wait import wait_until
 
 RESULT = '{"type":"result","subtype":"success"}'
 
 
 def test_a_result_is_no_end(client: SidecarClient) -> None:
     run_id = client.launch(f"echo '{RESULT}'; exec sleep 600")["runId"]
-    client.read_until(lambda: client.text_now(run_id) == RESULT + "\n", "the result")
+    client.wait_text(run_id, RESULT + "\n")
     assert client.get(run_id)["state"] == "running"
     assert client.stop(run_id)["state"] == "stopped"
     assert client.text(run_id) == RESULT + "\n"
@@ -30,10 +31,10 @@ def test_six_silent_ones_are_all_stopped_at_once(servers: Servers) -> None:
 
 def test_the_last_output_can_be_seen(client: SidecarClient) -> None:
     run_id = client.launch("echo one; exec sleep 600")["runId"]
-    step = client.read_until(
-        lambda: step if (step := client.get(run_id)["steps"][0]).get("lastOutputAt") else None,
-        "the time of the last output",
+    wait_until(
+        lambda: "lastOutputAt" in client.get(run_id)["steps"][0], what="a time of the last output"
     )
+    step = client.get(run_id)["steps"][0]
     assert step["outputBytes"]["stdout"] == 4
     assert step["lastOutputAt"] >= client.get(run_id)["startedAt"]
     client.stop(run_id)

@@ -9,6 +9,7 @@ import pytest
 from tests.support.expectations import status
 from tests.support.marks import CHILDREN, assert_none_marked, is_running, parent_of
 from tests.support.serving import Servers, SidecarClient
+from tests.support.wait import wait_until
 
 
 def zombies_below(pid: int) -> list[int]:
@@ -28,7 +29,7 @@ def test_an_odd_process_name_confuses_nobody(servers: Servers) -> None:
     program = str(CHILDREN / "odd_name.py")
     client = servers.connect()
     run_id = client.launch(f"sleep 600 | {sys.executable} -I {program}")["runId"]
-    client.read_until(lambda: client.text_now(run_id) == "my (agent) S 1\n", "its name")
+    client.wait_text(run_id, "my (agent) S 1\n")
     after = servers.connect()
     after.expect(status(run_id, "running"))
     assert after.stop(run_id)["proof"]["state"] == "observed"
@@ -41,7 +42,7 @@ def test_an_agent_whose_own_name_is_odd(client: SidecarClient, tmp_path: Path) -
     program.write_text("#!/bin/sh\necho it\nexec sleep 600\n")
     program.chmod(0o755)
     run_id = client.launch(command=[str(program)])["runId"]
-    client.read_until(lambda: client.text_now(run_id) == "it\n", "the program")
+    client.wait_text(run_id, "it\n")
     assert client.stop(run_id)["state"] == "stopped"
 
 
@@ -49,7 +50,7 @@ def test_the_dead_are_not_counted_among_the_living(client: SidecarClient, tmp_pa
     end = tmp_path / "end"
     command = [sys.executable, "-I", str(CHILDREN / "zombies.py"), str(end)]
     run_id = client.launch(command=command)["runId"]
-    client.read_until(lambda: client.text_now(run_id), "the zombies")
+    client.wait_text(run_id, "thirty are dead\n")
     end.touch()
     run = client.wait_over(run_id)[0]
     assert (run["state"], run["steps"][0]["exitCode"]) == ("complete", 0)
@@ -61,7 +62,7 @@ def test_a_stop_in_the_middle_of_births_and_deaths(client: SidecarClient, tmp_pa
         end = tmp_path / f"end-{number}"
         command = [sys.executable, "-I", str(CHILDREN / "zombies.py"), str(end)]
         run_id = client.launch(command=command)["runId"]
-        client.read_until(lambda run_id=run_id: client.text_now(run_id), "the zombies")  # type: ignore[misc]
+        client.wait_text(run_id, "thirty are dead\n")
         run = client.stop(run_id)
         assert run["state"] == "stopped"
         assert run["proof"]["state"] == "observed"
@@ -71,10 +72,7 @@ def test_a_stop_in_the_middle_of_births_and_deaths(client: SidecarClient, tmp_pa
 def test_pids_that_are_told_are_those_of_agents(client: SidecarClient) -> None:
     # A record that named the host's pid got the host, and a dozen other runs, killed.
     run_ids = [client.launch("exec sleep 600")["runId"] for _ in range(2)]
-    pids = [
-        client.read_until(lambda r=run_id: client.get(r)["steps"][0].get("pid"), "the agent")  # type: ignore[misc]
-        for run_id in run_ids
-    ]
+    pids = [client.agent(run_id) for run_id in run_ids]
     assert len(set(pids)) == 2
     assert client.proc.pid not in pids
     for pid in pids:
@@ -88,21 +86,15 @@ def test_pids_that_are_told_are_those_of_agents(client: SidecarClient) -> None:
 
 def test_one_supervisor_for_each_live_run_and_none_for_the_others(client: SidecarClient) -> None:
     run_ids = [client.launch("exec sleep 600")["runId"] for _ in range(3)]
-    agents = [
-        client.read_until(lambda r=run_id: client.get(r)["steps"][0].get("pid"), "the agent")  # type: ignore[misc]
-        for run_id in run_ids
-    ]
+    agents = [client.agent(run_id) for run_id in run_ids]
     wardens = [parent_of(pid) for pid in agents]
     runners = [parent_of(pid) for pid in wardens]
     assert len({*agents, *wardens, *runners}) == 9
     for run_id in run_ids:
         client.stop(run_id)
-    client.read_until(
-        lambda: (
-            not any(is_running(pid) for pid in (*wardens, *runners))
-            or not client.call("server/status", {})
-        ),
-        "the end of all supervisors",
+    wait_until(
+        lambda: not any(is_running(pid) for pid in (*wardens, *runners)),
+        what="the end of all supervisors",
     )
 
 
@@ -119,7 +111,4 @@ def test_five_hundred_that_end_at_once(servers: Servers) -> None:
         assert {(run["state"], run["steps"][0]["exitCode"]) for run in runs} == {("complete", 0)}
         assert {run["proof"]["state"] for run in runs} == {"observed"}
     assert client.list() == []
-    client.read_until(
-        lambda: client.call("server/status", {}) and not zombies_below(client.proc.pid),
-        "no zombie to be left to the server",
-    )
+    wait_until(lambda: not zombies_below(client.proc.pid), what="no zombie to be left")

@@ -15,7 +15,7 @@ from tests.support.serving import SidecarClient
 @pytest.mark.parametrize("code", [0, 1])
 def test_a_silent_holder(client: SidecarClient, tmp_path: Path, code: int) -> None:
     mark = tmp_path / "mark"
-    run = client.run_to_end(f"sleep 600 {mark} & echo done; exit {code}")
+    run = client.run_to_end(f"M={mark} sleep 600 & echo done; exit {code}")
     assert run["state"] == ("failed" if code else "complete")
     assert run["steps"][0]["exitCode"] == code
     assert client.text(run["runId"]) == "done\n"
@@ -35,14 +35,14 @@ def test_a_ticking_holder(client: SidecarClient, tmp_path: Path) -> None:
 
 def test_a_holder_in_a_session_of_its_own(client: SidecarClient, tmp_path: Path) -> None:
     mark = tmp_path / "mark"
-    run = client.run_to_end(f"setsid sleep 600 {mark} & echo done")
+    run = client.run_to_end(f"M={mark} setsid sleep 600 & echo done")
     assert run["state"] == "complete"
     assert_none_marked(mark)
 
 
 def test_a_flooding_holder(client: SidecarClient, tmp_path: Path) -> None:
     mark = tmp_path / "mark"
-    run = client.run_to_end(f"sh -c 'exec yes' {mark} & sleep 0.1; exit 3")
+    run = client.run_to_end(f"M={mark} yes & sleep 0.1; exit 3")
     assert (run["state"], run["steps"][0]["exitCode"]) == ("failed", 3)
     assert_none_marked(mark)
 
@@ -50,9 +50,9 @@ def test_a_flooding_holder(client: SidecarClient, tmp_path: Path) -> None:
 def test_the_agent_alone_is_killed_from_outside(client: SidecarClient, tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     python = shlex.quote(sys.executable)
-    run_id = client.launch(f"exec {python} -c 'import os; os.system(\"exec sleep 600 {mark}\")'")[
-        "runId"
-    ]
+    run_id = client.launch(
+        f"exec {python} -c 'import os; os.system(\"exec env M={mark} sleep 600\")'"
+    )["runId"]
     # The program's text holds the mark as well, and so does the shell that os.system starts.
     wait_marked(mark, 2)
     pid = client.get(run_id)["steps"][0]["pid"]
@@ -71,7 +71,7 @@ def test_what_the_agent_wrote_last_is_there(client: SidecarClient) -> None:
 
 def test_an_agent_that_closes_its_output_is_not_over(client: SidecarClient) -> None:
     run_id = client.launch("echo done; exec >/dev/null 2>&1; exec sleep 600")["runId"]
-    client.read_until(lambda: client.text_now(run_id) == "done\n", "the only line")
+    client.wait_text(run_id, "done\n")
     client.run_to_end("true")
     assert client.get(run_id)["state"] == "running"
     assert client.stop(run_id)["state"] == "stopped"

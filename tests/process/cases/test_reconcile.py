@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.expectations import over, status
+from tests.support.expectations import notification, over, status
 from tests.support.marks import assert_none_marked, marked, parent_of, wait_marked
 from tests.support.rpc import Client
 from tests.support.serving import Gate, Servers, SidecarClient
 from tests.support.wait import wait_until
 
-TREE = "sleep 600 {mark} & setsid sleep 600 {mark} & echo started; sleep 600 {mark}; true"
+TREE = "M={mark} sleep 600 & M={mark} setsid sleep 600 & echo started; M={mark} sleep 600; true"
 TREE_SIZE = 4
 
 
 def lineage(client: SidecarClient, run_id: str) -> dict[str, int]:
     """The pids of runner, warden and agent of a live run."""
-    agent: int = client.read_until(lambda: client.get(run_id)["steps"][0].get("pid"), "the agent")
+    agent: int = client.agent(run_id)
     warden = parent_of(agent)
     return {"runner": parent_of(warden), "warden": warden, "agent": agent}
 
@@ -29,6 +29,13 @@ def kill(pids: dict[str, int], *names: str) -> None:
         os.kill(pids[name], signal.SIGSTOP)
     for name in names:
         os.kill(pids[name], signal.SIGKILL)
+
+
+def expect_repaired(client: Client, run_id: str) -> None:
+    """Expect to be told that a run was repaired; of nothing else."""
+    client.expect(notification("run/notice", runId=run_id, kind="repaired"))
+    rest = client.unread("run/notice")
+    assert {(notice["runId"], notice["kind"]) for notice in rest} <= {(run_id, "repaired")}
 
 
 def told_ends(client: Client, run_id: str) -> int:
@@ -52,6 +59,7 @@ def test_it_ends_without_being_asked_and_is_told_once(
     run = client.expect(over(run_id))["run"]
     assert (run["state"], run["reason"]) == ("failed", "runner-lost")
     assert run["error"]["message"]
+    expect_repaired(client, run_id)
     assert run["proof"]["state"] in ("observed", "unknown")
     if run["proof"]["state"] == "observed":
         assert_none_marked(mark)
@@ -72,6 +80,7 @@ def test_the_death_of_the_warden_alone(servers: Servers, tmp_path: Path) -> None
     assert run["state"] == "failed"
     assert run["reason"] in ("warden-lost", "runner-lost")
     assert_none_marked(mark)
+    client.unread("run/notice")
 
 
 def test_an_agent_that_had_ended_by_itself_is_not_called_lost(
@@ -88,6 +97,7 @@ def test_an_agent_that_had_ended_by_itself_is_not_called_lost(
     run = client.wait_over(run_id)[0]
     assert (run["state"], run["reason"]) == ("failed", "exit-status")
     assert run["steps"][0]["exitCode"] == 5
+    expect_repaired(client, run_id)
 
 
 @pytest.mark.parametrize("victims", [("runner",), ("runner", "warden", "agent")], ids="+".join)
@@ -106,6 +116,7 @@ def test_without_any_server_and_then_with_one(
     assert run["error"]["message"]
     second.sync()
     assert told_ends(second, run_id) <= 1
+    second.unread("run/notice")
     wait_until(lambda: not marked(mark), what="an empty tree")
     # What is over was told; a third one has nothing to tell, and nothing to repair.
     third = servers.connect()
@@ -132,24 +143,26 @@ def test_a_lost_run_can_be_hidden_and_launched_again(servers: Servers) -> None:
     run_id = client.launch("exec sleep 600", clientToken="first")["runId"]
     kill(lineage(client, run_id), "runner", "warden", "agent")
     client.wait_over(run_id)
+    expect_repaired(client, run_id)
     client.call("run/dismiss", {"runId": run_id})
     assert client.run_to_end("true", clientToken="second")["state"] == "complete"
 
 
 def test_a_stop_that_was_accepted_survives_the_runner(servers: Servers, tmp_path: Path) -> None:
     client, mark = servers.connect(), tmp_path / "mark"
-    run_id = client.launch(f"trap '' TERM; echo ready; while :; do sleep 600 {mark} & wait; done")[
-        "runId"
-    ]
-    client.read_until(lambda: client.text_now(run_id) == "ready\n", "the child to be ready")
+    run_id = client.launch(
+        f"trap '' TERM; echo ready; while :; do M={mark} sleep 600 & wait; done"
+    )["runId"]
+    client.wait_text(run_id, "ready\n")
     pids = lineage(client, run_id)
     client.call("run/stop", {"runId": run_id, "graceMs": 600_000, "reason": "enough"})
-    client.read_until(lambda: client.get(run_id).get("stopping"), "the runner to have taken it")
+    wait_until(lambda: "stopping" in client.get(run_id), what="the runner to have taken it")
     kill(pids, "runner")
     run = client.wait_over(run_id)[0]
     assert (run["state"], run["reason"]) == ("stopped", "stopped-by-user")
     assert run["stoppedBy"]["reason"] == "enough"
     assert_none_marked(mark)
+    expect_repaired(client, run_id)
 
 
 def test_two_servers_repair_one_run_once(servers: Servers) -> None:
@@ -158,6 +171,8 @@ def test_two_servers_repair_one_run_once(servers: Servers) -> None:
     kill(lineage(clients[0], run_id), "runner", "warden", "agent")
     ends = [client.expect(over(run_id))["run"] for client in clients]
     assert ends[0] == ends[1] == ends[2]
+    for client in clients:
+        expect_repaired(client, run_id)
     events = clients[0].call("run/events", {"runId": run_id})["events"]
     adoptions = [e for e in events if e["kind"] == "runner-started" and e["adopted"]]
     assert len(adoptions) == 1
@@ -182,3 +197,5 @@ def test_a_machine_that_goes_down(servers: Servers, state_dir: Path) -> None:
     assert {run["state"] for run in runs} <= {"stopped", "failed"}
     assert {run["runId"] for run in after.list(scope="all")} == set(run_ids)
     assert all(run["reason"] for run in runs)
+    after.sync()
+    after.unread("run/notice")

@@ -53,8 +53,7 @@ def plant_canary(tmp_path: Path) -> Path:
 
 @each("trick", TRICKS)
 def test_an_id_is_never_a_path(client: SidecarClient, state_dir: Path, trick: str) -> None:
-    client.run_to_end("true")
-    before = sorted(path for path in state_dir.rglob("*") if path.is_file())
+    before = sorted(state_dir.rglob("*"))
     for method in METHODS:
         message = client.answer(client.post_ascii(method, {"runId": trick}))
         assert message["error"]["code"] == -32602, (method, message)
@@ -66,7 +65,7 @@ def test_an_id_is_never_a_path(client: SidecarClient, state_dir: Path, trick: st
     parent = launch_of("true", parentRunId=trick)
     message = client.answer(client.post_ascii("run/launch", parent))
     assert message["error"]["data"]["field"] == "parentRunId"
-    assert sorted(path for path in state_dir.rglob("*") if path.is_file()) == before
+    assert sorted(state_dir.rglob("*")) == before
 
 
 @pytest.mark.parametrize("session", ["../../x", "/etc/passwd", "a/b", "..", "x" * 256, "\u00e9"])
@@ -90,7 +89,7 @@ def test_nothing_is_open_to_others_whatever_the_umask(
     client.initialize()
     gate = Gate(tmp_path / "gate")
     run_id = client.launch(f"echo it; {gate.wait}", step={"prompt": "private"})["runId"]
-    client.read_until(lambda: client.text_now(run_id) == "it\n", "the run to be in full swing")
+    client.wait_text(run_id, "it\n")
     assert open_modes(state_dir) == []
     client.call("run/stop", {"runId": run_id})
     run = client.wait_over(run_id)[0]
@@ -151,7 +150,7 @@ def test_a_file_of_a_live_run_that_becomes_a_link(
 ) -> None:
     client, gate, canary = servers.connect(), Gate(tmp_path / "gate"), plant_canary(tmp_path)
     run_id = client.launch(f"{gate.wait}; echo more; echo more >&2")["runId"]
-    client.read_until(lambda: client.get(run_id)["steps"][0].get("pid"), "the agent")
+    client.agent(run_id)
     path = state_dir / "runs" / run_id / name
     path.unlink(missing_ok=True)
     path.symlink_to(canary)
@@ -171,7 +170,7 @@ def test_a_file_of_an_attempt_that_becomes_a_link(
 ) -> None:
     client, gate, canary = servers.connect(), Gate(tmp_path / "gate"), plant_canary(tmp_path)
     run_id = client.launch(f"{gate.wait}; echo more; echo more >&2")["runId"]
-    client.read_until(lambda: client.get(run_id)["steps"][0].get("pid"), "the agent")
+    client.agent(run_id)
     path = state_dir / "runs" / run_id / "steps" / "0" / "1" / name
     path.unlink(missing_ok=True)
     path.symlink_to(canary)
@@ -188,7 +187,7 @@ def test_links_in_the_way_of_temporary_names(
     # Whatever a temporary name may be made of: the file's own name and the usual endings.
     client, gate, canary = servers.connect(), Gate(tmp_path / "gate"), plant_canary(tmp_path)
     run_id = client.launch(f"{gate.wait}; echo more")["runId"]
-    agent = client.read_until(lambda: client.get(run_id)["steps"][0].get("pid"), "the agent")
+    agent = client.agent(run_id)
     run_dir = state_dir / "runs" / run_id
     for name in ("status.json", "result.json", "dismissed.json"):
         for ending in ("tmp", "new", "bak", "swp", str(agent), str(os.getpid())):

@@ -52,7 +52,10 @@ def test_a_child_that_reads_half_of_it(client: SidecarClient) -> None:
 def test_it_is_not_the_protocols_pipe(client: SidecarClient) -> None:
     run = client.run_to_end("readlink /proc/self/fd/0 /proc/self/fd/1 /proc/self/fd/2")
     theirs = client.text(run["runId"]).splitlines()
-    ours = [os.readlink(f"/proc/{client.proc.pid}/fd/{number}") for number in (0, 1)]  # noqa: PTH115
+    assert client.proc.stdin is not None
+    assert client.proc.stdout is not None
+    pipes = (client.proc.stdin.fileno(), client.proc.stdout.fileno())
+    ours = [os.readlink(f"/proc/self/fd/{number}") for number in pipes]  # noqa: PTH115
     assert theirs[0] == "/dev/null"
     assert set(theirs).isdisjoint(ours)
 

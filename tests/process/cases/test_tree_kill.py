@@ -13,15 +13,19 @@ from typing import Any
 
 import pytest
 
+from tests.support.expectations import notification
 from tests.support.marks import CHILDREN, assert_none_marked, marked, wait_marked
 from tests.support.serving import Servers, SidecarClient, cli
 
 # One shell, two workers behind it and one before it; none handles TERM.
-DEV_SERVER = "sleep 600 {mark} & sleep 600 {mark} & sleep 600 {mark}; true"
-NESTED = """sh -c 'sh -c "sleep 600 {mark}; true" {mark}; true' {mark}; true"""
-PYTHON_SYSTEM = "{python} -c 'import os; os.system(\"exec sleep 600 {mark}\")' {mark}; true"
-MANY = "for i in 1 2 3 4 5 6 7; do sleep 600 {mark} & done; wait"
-NOHUP = "nohup sleep 600 {mark} >/dev/null 2>&1 & setsid sleep 600 {mark} & sleep 600 {mark}; true"
+DEV_SERVER = "M={mark} sleep 600 & M={mark} sleep 600 & M={mark} sleep 600; true"
+NESTED = """sh -c 'sh -c "M={mark} sleep 600; true"; true'; true"""
+PYTHON_SYSTEM = "{python} -c 'import os; os.system(\"exec env M={mark} sleep 600\")'; true"
+MANY = "for i in 1 2 3 4 5 6 7; do M={mark} sleep 600 & done; wait"
+NOHUP = (
+    "M={mark} nohup sleep 600 >/dev/null 2>&1 & M={mark} setsid sleep 600 & "
+    "M={mark} sleep 600; true"
+)
 FOREST = "exec {python} {forest} {mark}"
 
 # How many processes carry the mark: the shell itself does, by its command line.
@@ -105,6 +109,8 @@ def test_the_death_of_the_runner_ends_all_of_it(client: SidecarClient, tmp_path:
     assert_none_marked(mark)
     assert (run["state"], run["reason"]) == ("failed", "runner-lost")
     assert run["proof"]["state"] == "observed"
+    client.expect(notification("run/notice", runId=run_id, kind="repaired"))
+    client.unread("run/notice")
 
 
 @pytest.mark.parametrize("code", [0, 3])
@@ -113,7 +119,7 @@ def test_what_is_left_at_a_natural_end_is_ended_too(
 ) -> None:
     mark = tmp_path / "mark"
     run = client.run_to_end(
-        f"nohup sleep 600 {mark} >/dev/null 2>&1 & setsid sleep 600 {mark} >/dev/null 2>&1 & "
+        f"M={mark} nohup sleep 600 >/dev/null 2>&1 & M={mark} setsid sleep 600 >/dev/null 2>&1 & "
         f"exit {code}"
     )
     assert_none_marked(mark)
@@ -145,9 +151,9 @@ def test_a_run_of_a_dead_editor_is_ended_whole_by_another(servers: Servers, tmp_
 def test_a_run_within_a_run_ends_with_it(servers: Servers, state_dir: Path, tmp_path: Path) -> None:
     client, mark = servers.connect(), tmp_path / "mark"
     sidecar = f"{shlex.quote(sys.executable)} -m sidecar"
-    outer = client.launch(f"{sidecar} launch -- sleep 600 {mark} && sleep 600 {mark}; true")[
-        "runId"
-    ]
+    outer = client.launch(
+        f"{sidecar} launch --env M={mark} -- sleep 600 && M={mark} sleep 600; true"
+    )["runId"]
     wait_marked(mark, 3)
     nested = [run for run in client.list() if run["runId"] != outer]
     assert [run.get("parentRunId") for run in nested] == [outer]

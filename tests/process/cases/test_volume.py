@@ -8,6 +8,7 @@ from tests.support.each import each
 from tests.support.marks import parent_of
 from tests.support.rpc import peak_kib
 from tests.support.serving import Gate, SidecarClient
+from tests.support.wait import wait_until
 
 MIB = 1 << 20
 
@@ -25,7 +26,7 @@ def high_water_kib(pid: int) -> int:
 
 def supervisors(client: SidecarClient, run_id: str) -> list[int]:
     """The warden and the runner of a live run: the parent of the agent, and its parent."""
-    agent = client.read_until(lambda: client.get(run_id)["steps"][0].get("pid"), "the agent")
+    agent = client.agent(run_id)
     warden = parent_of(agent)
     return [warden, parent_of(warden)]
 
@@ -38,9 +39,7 @@ def flood(client: SidecarClient, tmp_path: Path, shell: str, size: int) -> tuple
     before = [high_water_kib(pid) for pid in pids]
     gates[0].open()
     log = tmp_path / "state" / "runs" / run_id / "steps" / "0" / "1" / "stdout.log"
-    client.read_until(
-        lambda: client.call("server/status", {}) and log.stat().st_size == size, "all its output"
-    )
+    wait_until(lambda: log.stat().st_size == size, what="all its output")
     grown = [high_water_kib(pid) - at_first for pid, at_first in zip(pids, before, strict=True)]
     gates[1].open()
     assert client.wait_over(run_id)[0]["state"] == "complete"

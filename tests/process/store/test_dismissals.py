@@ -1,6 +1,7 @@
 """Hiding a run counts every change, loses none, and is nobody else's business."""
 
 import contextlib
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -42,6 +43,16 @@ def test_a_run_is_hidden_and_shown_and_each_change_counts(run_dir: RunDir) -> No
     assert dismissals.write(run_dir.path, SHOWN) == replace(SHOWN, changes=2)
     assert dismissals.write(run_dir.path, HIDDEN) == replace(HIDDEN, changes=3)
     assert run_dir.read_dismissal() == replace(HIDDEN, changes=3)
+
+
+def test_a_change_is_durable_before_it_is_answered(
+    run_dir: RunDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fdatasync", synced.append)
+    monkeypatch.setattr(os, "fsync", synced.append)
+    dismissals.write(run_dir.path, HIDDEN)
+    assert len(synced) == 2
 
 
 def test_saying_the_same_again_changes_nothing(run_dir: RunDir) -> None:

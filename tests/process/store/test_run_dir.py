@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.core import lifecycle
 from sidecar.core.dismissal import NEVER
 from sidecar.core.errors import Bug, DamagedRun, NotFound, StorageError
-from sidecar.core.events import Event, Recorded, RunnerStarted, WardenLost
+from sidecar.core.events import Recorded
 from sidecar.core.states import RunState
-from sidecar.store import codec, dismissals
+from sidecar.store import dismissals
 from sidecar.store.layout import Layout
-from sidecar.store.rundir import LeasedRunDir, OutputBytes, RunDir
+from sidecar.store.rundir import LeasedRunDir, RunDir
 from tests.support import samples
 from tests.support.stored import lead, make_run, output_of, python, stage_run
 
@@ -210,70 +209,6 @@ def test_a_link_in_the_place_of_a_status_is_not_read_and_the_next_write_heals_it
     assert run_dir.read_status() == samples.ended()
 
 
-# --- folding -------------------------------------------------------------------------------------
-
-
-def grown(layout: Layout, *events: Event) -> RunDir:
-    """A run whose log is longer than its status knows."""
-    run_dir = make_run(layout)
-    leader = lead(run_dir)
-    for seq, event in enumerate(events, 2):
-        leader.append(Recorded(seq=seq, at=samples.NOW + seq, event=event))
-    leader.close()
-    leader.lease.release()
-    return run_dir
-
-
-STORY: tuple[Event, ...] = (
-    RunnerStarted(runner=samples.RUNNER, adopted=False),
-    samples.EVENTS[3],
-    samples.EVENTS[5],
-    samples.EVENTS[6],
-)
-
-
-def test_what_the_log_says_of_later_is_folded_in(layout: Layout) -> None:
-    run_dir = grown(layout, *STORY)
-    run = samples.queued()
-    for seq, event in enumerate(STORY, 2):
-        run = lifecycle.step(run, event, samples.NOW + seq)[0]
-    assert run_dir.read_current() == run
-    assert run_dir.read_status() == samples.queued()  # reading repairs nothing
-
-
-def test_a_status_that_is_ahead_of_its_log_stands(layout: Layout) -> None:
-    # After a power cut the log may have lost its tail, which nobody made durable.
-    run_dir = make_run(layout, run=samples.ended())
-    assert run_dir.read_current() == samples.ended()
-
-
-def test_a_torn_tail_is_not_folded_in(layout: Layout) -> None:
-    run_dir = grown(layout, *STORY)
-    path = Path(run_dir.path) / "events.jsonl"
-    path.write_bytes(path.read_bytes()[:-1])
-    assert run_dir.read_current().seq == 4
-
-
-@pytest.mark.parametrize(
-    "odd",
-    [
-        Recorded(seq=3, at=1, event=samples.EVENTS[2]),
-        Recorded(seq=2, at=1, event=samples.EVENTS[0]),
-        Recorded(seq=2, at=1, event=WardenLost(step=5, attempt=1)),
-        Recorded(seq=2, at=1, event=samples.EVENTS[10]),
-    ],
-    ids=["gap", "launched-twice", "no-such-step", "impossible"],
-)
-def test_a_log_that_does_not_continue_the_status_is_damage(layout: Layout, odd: Recorded) -> None:
-    run_dir = make_run(layout)
-    with (Path(run_dir.path) / "events.jsonl").open("ab") as file:
-        file.write(codec.encode_recorded(odd))
-    with pytest.raises(DamagedRun) as caught:
-        run_dir.read_current()
-    assert caught.value.path.endswith("events.jsonl")
-    assert run_dir.read_status() == samples.queued()
-
-
 # --- stamps --------------------------------------------------------------------------------------
 
 
@@ -307,80 +242,6 @@ def test_a_stamp_changes_with_a_dismissal(layout: Layout) -> None:
 
 def test_a_stamp_of_nothing_can_be_had(layout: Layout) -> None:
     assert RunDir(layout.run_dir(samples.RUN_ID)).stamp() == ((0, 0, 0), (0, 0, 0))
-
-
-# --- attempts and output -------------------------------------------------------------------------
-
-
-def test_an_attempt_has_a_directory_of_its_own(layout: Layout) -> None:
-    run_dir = make_run(layout)
-    leader = lead(run_dir)
-    path = leader.make_attempt(0, 1)
-    assert path == f"{run_dir.path}/steps/0/1"
-    assert leader.make_attempt(0, 1) == path
-    assert leader.make_attempt(0, 2) == f"{run_dir.path}/steps/0/2"
-    assert leader.make_attempt(11, 1) == f"{run_dir.path}/steps/11/1"
-
-
-@pytest.fixture
-def with_output(layout: Layout) -> RunDir:
-    """Give a run whose first attempt has said ten characters."""
-    run_dir = make_run(layout)
-    path = lead(run_dir).make_attempt(0, 1)
-    (Path(path) / "stdout.log").write_bytes(b"0123456789")
-    (Path(path) / "stderr.log").write_bytes(b"err")
-    return run_dir
-
-
-@pytest.mark.parametrize(
-    ("offset", "limit", "data", "start"),
-    [
-        (0, 4, b"0123", 0),
-        (4, 100, b"456789", 4),
-        (10, 4, b"", 10),
-        (11, 4, b"", 10),
-        (2**62, 4, b"", 10),
-        (-3, 100, b"789", 7),
-        (-3, 2, b"78", 7),
-        (-100, 4, b"0123", 0),
-        (-(2**62), 4, b"0123", 0),
-        (0, 0, b"", 0),
-        (0, -5, b"", 0),
-    ],
-)
-def test_any_piece_of_a_log_can_be_read(
-    with_output: RunDir, offset: int, limit: int, data: bytes, start: int
-) -> None:
-    assert with_output.output(0, 1, "stdout", offset, limit) == OutputBytes(
-        data=data, offset=start, next_offset=start + len(data), size=10
-    )
-
-
-def test_streams_and_attempts_are_kept_apart(with_output: RunDir) -> None:
-    assert with_output.output(0, 1, "stderr", 0, 100).data == b"err"
-    nothing = OutputBytes(data=b"", offset=0, next_offset=0, size=0)
-    assert with_output.output(0, 2, "stdout", 0, 100) == nothing
-    assert with_output.output(7, 1, "stdout", 5, 100) == nothing
-
-
-@pytest.mark.parametrize("part", ["steps", "steps/0", "steps/0/1", "steps/0/1/stdout.log"])
-def test_no_link_on_the_way_to_a_log_is_followed(
-    with_output: RunDir, tmp_path: Path, part: str
-) -> None:
-    place = Path(with_output.path) / part
-    place.rename(tmp_path / "elsewhere")
-    place.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(DamagedRun) as caught:
-        with_output.output(0, 1, "stdout", 0, 100)
-    assert caught.value.damage == "foreign"
-
-
-def test_the_runner_log_is_read_from_its_end(layout: Layout) -> None:
-    run_dir = make_run(layout)
-    assert run_dir.runner_log_tail(4) == b""
-    (Path(run_dir.path) / "runner.log").write_bytes(b"0123456789")
-    assert run_dir.runner_log_tail(4) == b"6789"
-    assert run_dir.runner_log_tail(100) == b"0123456789"
 
 
 # --- leaving nothing -----------------------------------------------------------------------------

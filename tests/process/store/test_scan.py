@@ -146,13 +146,15 @@ def test_what_is_no_run_id_is_no_marker(layout: Layout) -> None:
     assert markers.active_ids(layout) == []
 
 
-@pytest.mark.parametrize("what", ["link", "directory"])
+@pytest.mark.parametrize("what", ["link", "directory", "fifo"])
 def test_what_is_no_file_is_not_made_a_marker(layout: Layout, canary: Path, what: str) -> None:
     place = Path(layout.marker(FIRST))
     if what == "link":
         place.symlink_to(canary)
-    else:
+    elif what == "directory":
         place.mkdir()
+    else:
+        os.mkfifo(place)
     with pytest.raises(StorageError):
         markers.add(layout, FIRST)
     assert canary.read_text() == "alive"

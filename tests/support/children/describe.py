@@ -1,4 +1,4 @@
-"""An agent that says what it was given: arguments, directory, environment, descriptors, signals.
+"""An agent that says what it was given: arguments, directory, environment, descriptors.
 
 Usage: describe.py ARGUMENT... Prints one JSON document and exits with 0.
 """
@@ -6,15 +6,6 @@ Usage: describe.py ARGUMENT... Prints one JSON document and exits with 0.
 import json
 import os
 import sys
-from pathlib import Path
-
-
-def signals(name: str) -> int:
-    """The set of signals that proc(5) calls ``name``, as a number."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(name):
-            return int(line.split()[1], 16)
-    raise LookupError(name)
 
 
 def descriptors() -> dict[str, str]:

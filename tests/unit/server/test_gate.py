@@ -66,7 +66,12 @@ def outline(verdict: Verdict) -> tuple[Any, ...]:
         (b"", (None, -32700)),
         (b'{"jsonrpc":"2.0","id":1,"method":"run/list"', (None, -32700)),
         (b'\xff\xfe{"jsonrpc":"2.0"}', (None, -32700)),
-        (b'{"jsonrpc":"2.0","id":1,"method":"run/list","params":{"x":"\\ud800"}}', (None, -32700)),
+        (b'{"jsonrpc":"2.0","id":"\\ud800","method":"run/list"}', (None, -32600)),
+        (b'{"jsonrpc":"2.0","id":1,"method":"run/list\\ud800"}', (1, -32601)),
+        (b'{"jsonrpc":"2.0","id":1,"method":"run/list","params":{"x":"\\ud800",}}', (None, -32700)),
+        (b'{"jsonrpc":"2.0","id":1,"x":"\\ud800","y":NaN}', (None, -32700)),
+        (b'{"jsonrpc":"2.0","id":1,"x":"\\ud800\xff"}', (None, -32700)),
+        (b'["\\ud800",' + b"[" * 100_000, (None, -32700)),
         (b'{"jsonrpc":"2.0","id":1,"method":"run/list","params":{"x":NaN}}', (None, -32700)),
         (b"[" * 100_000, (None, -32700)),
         (b"[]", (None, -32600)),
@@ -96,6 +101,13 @@ def test_what_is_no_message_is_refused_and_the_stream_goes_on(
     assert outline(gate.judge(raw)) == expected
     assert outline(gate.judge(body("run/list", request_id=2))) == (2, "run/list")
     assert gate.owed == 1
+
+
+def test_half_a_surrogate_pair_is_refused_by_whom_it_concerns() -> None:
+    raw = b'{"jsonrpc":"2.0","id":1,"method":"run/list","params":{"x":"\\ud800"}}'
+    verdict = ready_gate().judge(raw)
+    assert isinstance(verdict, Serve)
+    assert verdict.params == {"x": "\ud800"}
 
 
 @pytest.mark.parametrize("request_id", [0, -1, 2**53, "", "a", "0", "😀"])

@@ -26,6 +26,7 @@ def session(params: dict[str, Any], **environ: str) -> str:
         {"workspaceFolders": [7], "capabilities": 7, "clientInfo": "an editor"},
         {"workspaceFolders": [{"uri": None}], "capabilities": {"window": 7}},
         {"clientInfo": {"name": 7}, "capabilities": {"window": {"workDoneProgress": "yes"}}},
+        {"rootUri": "file:///a\ud800", "rootPath": "/a\0b", "clientInfo": {"name": "\ud800"}},
         {"initializationOptions": None},
         {"initializationOptions": {}},
         {"initializationOptions": []},
