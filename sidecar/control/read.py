@@ -213,8 +213,8 @@ def output(  # noqa: PLR0913 - a page has an address: run, step, stream, offset,
     if offset < 0 and not exact:
         cut = _continuation(data)
         data, start = data[cut:], start + cut
-    if not exact and not (_is_last(run, found) and len(data) <= limit):
-        data = data[: _whole_characters(data, limit)]
+    if not exact:
+        data = data[: _whole_characters(data, limit, is_last=_is_last(run, found))]
     return OutputPage(
         run_id=run.run_id,
         step=chosen.index,
@@ -231,11 +231,17 @@ def _is_last(run: Run, found: OutputBytes) -> bool:
     return run.is_over and found.next_offset == found.size
 
 
-def _whole_characters(data: bytes, limit: int) -> int:
-    """How much of ``data`` fits into ``limit`` without cutting a character; one in any case."""
+def _whole_characters(data: bytes, limit: int, *, is_last: bool) -> int:
+    """How much of ``data`` fits into ``limit`` without cutting a character; one in any case.
+
+    Half a character is one if nothing can follow it.
+    """
+    if is_last and len(data) <= limit:
+        return len(data)
     fitting = text.complete_prefix(data[:limit])
     longer = range(limit + 1, len(data) + 1)
-    return fitting or next((n for n in longer if text.complete_prefix(data[:n]) == n), 0)
+    whole = (n for n in longer if text.complete_prefix(data[:n]) == n)
+    return fitting or next(whole, len(data) if is_last else 0)
 
 
 def result(ctx: Context, ref: str) -> RunResult:

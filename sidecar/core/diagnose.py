@@ -94,7 +94,7 @@ def attempt_events(
         events.append(AgentExited(step=step, attempt=number, exit=evidence.exit))
     elif attempt.state in {AttemptState.STARTING, AttemptState.RUNNING}:
         events.append(WardenLost(step=step, attempt=number))
-    if attempt.proof.state is ProofState.PENDING:
+    if attempt.state is not AttemptState.EMPTYING:
         proof = evidence.proof or NO_PROOF
         events.append(TreeEnded(step=step, attempt=number, proof=proof))
     if attempt.state is not AttemptState.CLEARING:

@@ -101,7 +101,9 @@ ATTEMPT_TABLE: dict[AttemptState, dict[type[Event], AttemptState | Cell]] = {
         OutputSeen: _S.RUNNING,
         AgentExited: _S.DRAINING,
         OutputDrained: _X,  # said only after ``WatchDrain``, which follows the exit
-        TreeEnded: _X,  # the warden tells the exit before the proof
+        # Only a proof that could not be had (not permitted, uninterruptible): the agent lives on,
+        # and so does the run, whose proof then says why it cannot be ended.
+        TreeEnded: _S.RUNNING,
         WardenLost: _S.DRAINING,
         RunnerLost: _S.RUNNING,
     },

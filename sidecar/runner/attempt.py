@@ -50,6 +50,7 @@ class LiveAttempt:
         self._boot_id = boot_id
         attempt_dir = layout.attempt_dir(run_dir.path, step, number)
         self._output = Output(attempt_dir, warden.stdout_fd, warden.stderr_fd)
+        self._has_exited = False
         self._is_proven = False
         self._agent_pid: int | None = None
         self._inherited: EndInherited | None = None
@@ -146,7 +147,8 @@ class LiveAttempt:
                 assert_never(fact)
 
     def _proven(self, proof: Proof) -> TreeEnded:
-        self._is_proven = True
+        # An agent that could not be ended lives on below its warden, who will tell of its end.
+        self._is_proven = self._has_exited or proof.state is ProofState.OBSERVED
         return TreeEnded(step=self.step, attempt=self.number, proof=proof)
 
     # --- what it is told -------------------------------------------------------------------------
@@ -190,6 +192,7 @@ class LiveAttempt:
         return events
 
     def _exited(self, how: str, number: int) -> AgentExited:
+        self._has_exited = True
         ending = AgentExit(code=number) if how == "code" else AgentExit(signal=number)
         return AgentExited(step=self.step, attempt=self.number, exit=ending)
 

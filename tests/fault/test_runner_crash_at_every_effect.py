@@ -15,7 +15,7 @@ import pytest
 
 from sidecar.control.caretaker import Caretaker
 from sidecar.core import lifecycle
-from sidecar.core.states import ProofState, Run, RunState
+from sidecar.core.states import ProofState, Run, RunState, run_proof
 from sidecar.procs import spawn
 from sidecar.store.events import read_events
 from sidecar.store.lease import Holding, probe
@@ -97,7 +97,7 @@ def assert_true(runs: Runs, run_id: str, run: Run) -> None:
     result = runs.dir(run_id).read_result()
     assert result is not None
     assert result.outcome == run.outcome
-    assert lifecycle.run_proof(run).state is ProofState.OBSERVED
+    assert run_proof(run).state is ProofState.OBSERVED
 
 
 def crashes() -> Iterator[int]:

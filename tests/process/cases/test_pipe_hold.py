@@ -55,8 +55,7 @@ def test_the_agent_alone_is_killed_from_outside(client: SidecarClient, tmp_path:
     )["runId"]
     # The program's text holds the mark as well, and so does the shell that os.system starts.
     wait_marked(mark, 2)
-    pid = client.get(run_id)["steps"][0]["pid"]
-    os.kill(pid, signal.SIGKILL)
+    os.kill(client.agent(run_id), signal.SIGKILL)
     run = client.wait_over(run_id)[0]
     assert (run["state"], run["reason"]) == ("failed", "signal")
     assert run["steps"][0]["signal"] == 9

@@ -264,6 +264,7 @@ def test_numbers_go_on_after_a_damaged_log(
     assert run["revision"] >= numbers[-1]
     assert "runner-started" in [event["kind"] for event in events["events"][2:]]
     after.unread("run/notice")
+    tidy_up(state_dir, run_id)
 
 
 @pytest.mark.parametrize("mode", ["half", "zero", "missing", "directory"])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.core import lifecycle
-from sidecar.core.states import ProofState, Run, RunState, StopCause
+from sidecar.core.states import ProofState, Run, RunState, StopCause, run_proof
 from sidecar.store.events import read_events
 from tests.support.runs import Runs
 from tests.support.wait import wait_until
@@ -94,7 +94,7 @@ def test_a_deadline_fails_the_run_with_proof(runs: Runs) -> None:
     run = runs.wait(runs.launch("sleep", "60", timeout_ms=200))
     assert run.outcome is not None
     assert (run.state, run.outcome.reason) == (RunState.FAILED, "deadline")
-    assert lifecycle.run_proof(run).state is ProofState.OBSERVED
+    assert run_proof(run).state is ProofState.OBSERVED
 
 
 def test_a_deadline_also_ends_what_ignores_term(runs: Runs) -> None:

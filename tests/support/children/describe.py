@@ -26,8 +26,6 @@ print(
             "cwd": os.getcwd(),  # noqa: PTH109
             "env": dict(os.environ),
             "fds": descriptors(),
-            "ignored": signals("SigIgn"),
-            "blocked": signals("SigBlk"),
             "session": os.getsid(0),
             "pid": os.getpid(),
             "umask": int(os.umask(0)),

@@ -22,6 +22,7 @@ from sidecar.core.effects import (
 )
 from sidecar.core.errors import Bug
 from sidecar.core.events import (
+    AgentExited,
     DeadlinePassed,
     OutputSeen,
     ResultStored,
@@ -39,6 +40,7 @@ from sidecar.core.states import (
     RunState,
     StepState,
     StopCause,
+    run_proof,
 )
 from tests.unit.core.builders import (
     NOW,
@@ -108,7 +110,7 @@ def test_the_proof_may_come_before_the_output_is_complete() -> None:
     ("exit_event", "reason"),
     [(exited(3), "exit-status"), (exited(signal=9), "signal")],
 )
-def test_a_failed_exit_fails_the_run(exit_event: lifecycle.AgentExited, reason: str) -> None:
+def test_a_failed_exit_fails_the_run(exit_event: AgentExited, reason: str) -> None:
     run, _ = play(launched(), started(), spawned(), exit_event, drained(), proven())
     assert run.outcome is not None
     assert (run.outcome.state, run.outcome.reason) == (RunState.FAILED, reason)
@@ -157,7 +159,7 @@ def test_a_queued_run_that_is_stopped_never_starts() -> None:
     assert StoreResult(outcome=outcome) in effects
     over, effects = play(again, ResultStored(outcome=outcome))
     assert over.state is RunState.STOPPED
-    assert lifecycle.run_proof(over).state is ProofState.NOT_STARTED
+    assert run_proof(over).state is ProofState.NOT_STARTED
 
 
 def test_a_deadline_ends_the_tree_and_fails_the_run() -> None:
@@ -204,6 +206,17 @@ def test_what_is_lost_after_the_agents_own_end_does_not_change_its_outcome() -> 
     lost = RunnerLost(step=0, attempt=1, failure=Failure(code="runner-lost", message="gone"))
     run, _ = play(launched(), started(), spawned(), exited(0), lost, drained(), proven())
     assert run.outcome == COMPLETED
+
+
+def test_an_agent_that_cannot_be_ended_keeps_its_run_live_and_says_why() -> None:
+    refused = Proof(state=ProofState.UNKNOWN, reason="not-permitted", detail="pid 7")
+    run, _ = play(launched(), started(), spawned(), stop(), proven(proof=refused))
+    assert run.state is RunState.RUNNING
+    assert run_proof(run) == refused
+    run, _ = play(run, exited(0), drained(), proven())
+    assert run.outcome is not None
+    assert run.outcome.state is RunState.STOPPED
+    assert run_proof(run) == OBSERVED
 
 
 def test_a_run_whose_proof_cannot_be_had_keeps_its_marker() -> None:
@@ -285,6 +298,6 @@ def test_the_run_proof_is_the_weakest_of_its_steps() -> None:
     run, _ = play(
         launched(step_timeouts=(None, None)), started(), spawned(), exited(0), drained(), proven()
     )
-    assert lifecycle.run_proof(run).state is ProofState.PENDING
+    assert run_proof(run).state is ProofState.PENDING
     run, _ = play(run, spawned(1), exited(0, step=1), drained(1), proven(1, OBSERVED))
-    assert lifecycle.run_proof(run) == OBSERVED
+    assert run_proof(run) == OBSERVED

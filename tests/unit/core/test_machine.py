@@ -132,6 +132,11 @@ class Lifecycle(RuleBasedStateMachine):
     def the_agent_exits(self, code: int) -> None:
         self.feed(exited(code, step=self.known()[0]))
 
+    @precondition(lambda self: self.in_state(AttemptState.RUNNING))
+    @rule()
+    def the_tree_cannot_be_ended(self) -> None:
+        self.feed(proven(self.known()[0], UNKNOWN))
+
     @precondition(lambda self: self.in_state(AttemptState.DRAINING, AttemptState.EMPTYING))
     @rule(complete=st.booleans())
     def the_output_ends(self, complete: bool) -> None:
