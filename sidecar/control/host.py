@@ -41,7 +41,7 @@ class Finding:
 NOFILE_LOW = 256
 NPROC_LOW = 256
 
-DEPENDENCIES = ("pygls", "lsprotocol", "orjson", "msgspec", "psutil", "rich", "shtab")
+DEPENDENCIES = ("pygls", "lsprotocol", "orjson", "msgspec", "rich", "shtab")
 
 _SCOPE = re.compile(r"session-[^/]*\.scope")
 

@@ -54,7 +54,7 @@ ENVIRONMENT_DOORS = {
 
 # The runner and everything below it start in milliseconds because of what is not here.
 TOO_HEAVY_FOR_THE_RUNNER = (
-    "asyncio", "attr", "attrs", "logging", "msgspec", "psutil", "pygls", "subprocess",
+    "asyncio", "attr", "attrs", "logging", "msgspec", "pygls", "subprocess",
     "typing_extensions",
 )  # fmt: skip
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.process.cli.calling import Cli
 
-NEVER = {"asyncio", "attr", "attrs", "cattrs", "lsprotocol", "psutil", "pygls", "subprocess"}
+NEVER = {"asyncio", "attr", "attrs", "cattrs", "lsprotocol", "pygls", "subprocess"}
 ONLY_FOR_PEOPLE_OR_PROGRAMS = {"msgspec", "rich", "shtab"}
 IMPORTED = (
     "import sys; from sidecar.__main__ import main; code = main(); "
