@@ -10,12 +10,15 @@ import contextlib
 import itertools
 import os
 
+from sidecar.core import policy
 from sidecar.core.errors import DamagedRun, NotFound, RunLive
 from sidecar.store import atomic, markers
 from sidecar.store.layout import LEASE, Layout
 from sidecar.store.lease import Lease
 
 TOMBSTONE = ".gone-"
+
+_LEAVING_PAUSE_MS = 25
 
 _counter = itertools.count()
 
@@ -28,7 +31,9 @@ def remove(layout: Layout, run_id: str) -> None:
     ``StorageError``.
     """
     run_dir = layout.run_dir(run_id)
-    lease = Lease.take(run_dir)
+    # A runner whose run is over still holds the lease for a moment: until its wardens have ended.
+    tries = policy.LEAVE_WAIT_MS // _LEAVING_PAUSE_MS
+    lease = Lease.take(run_dir, tries=tries, pause_ms=_LEAVING_PAUSE_MS)
     if lease is None:
         if not os.path.lexists(run_dir):
             raise NotFound(f"no such run: {run_id}", field="runId", run_id=run_id)

@@ -72,6 +72,7 @@ def test_a_client_that_never_reads_costs_nobody_anything(servers: Servers) -> No
         silent.expect(over(ended))
     silent.sync()
     assert {silent.monitor.ends[ended] for ended in (*short, run_id, flood)} == {1}
+    silent.call("run/unsubscribe", {"runId": flood})
     silent.unread("run/output")
 
 

@@ -35,7 +35,7 @@ def test_until_any_is_over(servers: Servers, tmp_path: Path) -> None:
     assert waited["timedOut"] is False
     states = {run["runId"]: run["state"] for run in waited["runs"]}
     assert states[run_ids[0]] == "complete"
-    assert states.get(run_ids[1], "running") == "running"
+    assert states.get(run_ids[1], "running") in {"queued", "running"}
     client.stop(run_ids[1])
 
 
