@@ -10,7 +10,7 @@ with must never keep it from the others.
 """
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sidecar.control import read, stop
 from sidecar.control.context import Context
@@ -58,13 +58,21 @@ class _Doing:
     problems: list[Problem] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class _Tries:
+    """How often in a row an adopter was started on a run, and when the next one may be."""
+
+    count: int
+    next_at: int
+
+
 class Caretaker:
     """One caretaker, with its memory of what it saw.  Not for two threads at once."""
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
         self._free_since: dict[str, int] = {}
-        self._tried_at: dict[str, int] = {}
+        self._tries: dict[str, _Tries] = {}
         self._expected: set[str] = set()
         self._told_to_end: set[str] = set()
         self._adopters: set[int] = set()
@@ -128,16 +136,18 @@ class Caretaker:
                 doing.released.append(run_id)
             return
         self._end_with_parent(run, doing)
-        if probe(self._ctx.layout.run_dir(run_id)) is not Holding.FREE:
+        holding = probe(self._ctx.layout.run_dir(run_id))
+        if holding is not Holding.FREE:
             self._forget(run_id)
+            if holding is Holding.HELD and run_id in self._tries:
+                self._tries[run_id] = replace(self._tries[run_id], count=0)
             return
         since = self._free_since.setdefault(run_id, now)
         is_due = run_id in self._expected or now - since >= policy.ADOPT_DELAY_MS
-        tried_at = self._tried_at.get(run_id)
-        if tried_at is not None and now - tried_at < policy.ADOPT_RETRY_MS:
-            is_due = False
-        if is_due:
-            self._tried_at[run_id] = now
+        tries = self._tries.get(run_id, _Tries(0, now))
+        if is_due and now >= tries.next_at:
+            pause_ms = min(policy.ADOPT_RETRY_MS << tries.count, policy.ADOPT_RETRY_MAX_MS)
+            self._tries[run_id] = _Tries(tries.count + 1, now + pause_ms)
             self._expected.discard(run_id)
             self._adopt(run_id)
             doing.adopting.append(run_id)
@@ -209,4 +219,4 @@ class Caretaker:
         self._expected &= still
         self._told_to_end &= still
         self._free_since = {key: at for key, at in self._free_since.items() if key in still}
-        self._tried_at = {key: at for key, at in self._tried_at.items() if key in still}
+        self._tries = {key: tries for key, tries in self._tries.items() if key in still}

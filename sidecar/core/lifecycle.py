@@ -107,14 +107,17 @@ def epilogue(run: Run) -> Effects:
 
 
 def fold(run: Run | None, recorded: Recorded) -> Run:
-    """``run`` after a record of its log; a record that is already folded in changes nothing."""
+    """``run`` after a record of its log; a record that is already folded in changes nothing.
+
+    One that was news to an older version, and is late to this one, still uses up its number.
+    """
     if run is None:
         if not isinstance(recorded.event, RunLaunched):
             raise Bug(f"a log that begins with {recorded.event.kind}")
         return _begin(recorded.event, recorded)
     if recorded.seq <= run.seq:
         return run
-    return _apply(run, recorded)[0]
+    return replace(_apply(run, recorded)[0], seq=recorded.seq)
 
 
 def _begin(event: RunLaunched, recorded: Recorded) -> Run:
@@ -387,4 +390,6 @@ def _end_live(run: Run) -> Effects:
 
 
 def _deadline(index: int | None, since: int, timeout_ms: int, now: int) -> SetDeadline:
-    return SetDeadline(step=index, delay_ms=max(0, since + timeout_ms - now), timeout_ms=timeout_ms)
+    """An adopter only knows the wall clock; one that was set back must not lengthen a deadline."""
+    left_ms = min(timeout_ms, since + timeout_ms - now)
+    return SetDeadline(step=index, delay_ms=max(0, left_ms), timeout_ms=timeout_ms)

@@ -22,6 +22,11 @@ STATUS_INTERVAL_MS = 100
 GRACE_MS = 3000
 """TERM to KILL: what agents need to save a conversation; seed-proven."""
 
+NESTED_GRACE_MS = 1500
+"""The same for a run that ends because its parent does: the parent's grace runs already, and what
+is left of it afterwards, the nested run's runner too, is killed.  Half of it is for the agent, the
+other half for the proof and the result."""
+
 GRACE_MAX_MS = 600_000
 """A longer ``graceMs`` is refused: a stop that takes more than ten minutes is no stop."""
 
@@ -51,7 +56,11 @@ ADOPT_DELAY_MS = 2000
 """A server waits so long before it adopts a run whose lease is free, since a warden is faster."""
 
 ADOPT_RETRY_MS = 10_000
-"""And so long before it tries again on the same run."""
+"""And so long before it tries again on the same run; twice as long each further time."""
+
+ADOPT_RETRY_MAX_MS = 3_600_000
+"""But not longer: a run that cannot be led (its log is damaged, its disk away) ends each adopter at
+once, and each of them costs a start and leaves its story in ``runner.log``."""
 
 STORAGE_RETRY_MS = 500
 """How often a refused write (full disk, no descriptors) is tried again."""

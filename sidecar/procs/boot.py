@@ -76,13 +76,19 @@ def _run(run_dir: str, paths: list[str]) -> None:
 
 
 def _first_warden(run_dir: str, paths: list[str]) -> "WardenHandle | None":
-    """Start the first attempt of the first step, if its order is there."""
+    """Start the first attempt of the first step, if its order is there and the system lets us.
+
+    If it does not (no processes, no descriptors), the runner's loop tries again until it does.
+    """
     from sidecar.procs import warden
 
     attempt_dir = f"{run_dir}/steps/0/1"
     if not posix.access(f"{attempt_dir}/{warden.SPAWN_FILE}", posix.R_OK):
         return None
-    handle = warden.start(run_dir, attempt_dir, LEASE_FD, paths=paths)
+    try:
+        handle = warden.start(run_dir, attempt_dir, LEASE_FD, paths=paths)
+    except OSError:
+        return None
     _let_it_start(handle.sock_fd)
     return handle
 

@@ -71,14 +71,14 @@ class WardenHandle:
         facts, self._unread = lines.split(self._unread)
         return facts
 
-    def kill(self) -> None:
-        """Kill a warden that does not answer; the runner, a subreaper, then inherits its tree.
+    def wake(self) -> None:
+        """Let a warden go on that somebody has stopped: it would hear nothing, and end nothing.
 
         Only before the runner has reaped it: until then the pid is its own.
         """
-        from sidecar.procs import tree  # only ever needed when something has gone wrong
+        from sidecar.procs import tree  # behind the agent's start, for which nothing must wait
 
-        tree.send_to_child(self.pid, _signal.SIGKILL)
+        tree.send_to_child(self.pid, _signal.SIGCONT)
 
     def close_stdin(self) -> None:
         """Let the agent's input end; may be done twice."""

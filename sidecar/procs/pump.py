@@ -29,6 +29,11 @@ STORAGE_ERRNOS = frozenset(
         errno.ENOMEM,
         errno.ENOBUFS,
         errno.ESTALE,
+        # Of a disk behind a network, or behind a process (FUSE), that is away.
+        errno.ENOTCONN,
+        errno.ETIMEDOUT,
+        errno.EHOSTDOWN,
+        errno.EREMOTEIO,
     )
 )
 

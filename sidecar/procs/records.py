@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from sidecar.procs import lines, telling
+from sidecar.procs import lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,8 @@ def read_record(path: str) -> WardenRecord | None:
     Raises ``OSError`` if it is there and cannot be read.
     """
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        # Not to wait for a writer, should there be a FIFO of that name.
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
     try:
@@ -53,11 +54,6 @@ def read_record(path: str) -> WardenRecord | None:
     finally:
         os.close(fd)
     return fold(facts, is_alive=is_alive)
-
-
-def record_path(attempt_dir: str) -> str:
-    """Where the warden of an attempt keeps its record."""
-    return f"{attempt_dir}/{telling.RECORD}"
 
 
 def fold(facts: "list[lines.Fact]", *, is_alive: bool | None) -> WardenRecord:

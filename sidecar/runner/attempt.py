@@ -70,8 +70,7 @@ class LiveAttempt:
 
     def next_at(self) -> int | None:
         """When ``turn`` has something to do although no descriptor is ready."""
-        times = [self._output.next_at()]
-        times.append(self._inherited_at)
+        times = [self._output.next_at(), self._inherited_at]
         if self._output.total > self._seen_total and not self._output.is_done:
             times.append((self._seen_at or 0) + policy.OUTPUT_SEEN_MS)
         if self.has_news:
@@ -160,10 +159,11 @@ class LiveAttempt:
         """
         if not self.warden.is_over:
             self.warden.send_end(grace_ms)
+            self.warden.wake()
         elif self._inherited is None:
             self._inherited = EndInherited(now, grace_ms, wardens)
             self._inherited_at = now
-        else:
+        elif not self._is_proven:
             self._inherited.shorten(now, grace_ms)
             self._inherited_at = now
 

@@ -43,6 +43,11 @@ class InboxSource:
         self.next_at = now + policy.INBOX_SCAN_MS
         return [self._event_of(posted) for posted in self._inbox.pending() if self._is_new(posted)]
 
+    def take_refused(self) -> list[str]:
+        """Why files were refused since the last call, one line each."""
+        refused, self._inbox.refused = self._inbox.refused, []
+        return refused
+
     def _is_new(self, posted: Posted) -> bool:
         if posted.command_id in self._taken:
             return False

@@ -8,14 +8,15 @@ This module must never decide what becomes of a run, and must stay light: it is 
 agent already runs.
 """
 
+import contextlib
 import os
 import select
 import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import assert_never
 
-from sidecar.core import lifecycle, policy
+from sidecar.core import diagnose, lifecycle, policy
 from sidecar.core.effects import (
     AppendEvent,
     ClearDeadlines,
@@ -31,7 +32,14 @@ from sidecar.core.effects import (
     WatchDrain,
     WriteStatus,
 )
-from sidecar.core.errors import SidecarError, SpawnRefused, StorageError
+from sidecar.core.errors import (
+    AgentUnavailable,
+    DamagedRun,
+    NotFound,
+    SidecarError,
+    SpawnRefused,
+    StorageError,
+)
 from sidecar.core.events import (
     Event,
     ResultStored,
@@ -62,9 +70,10 @@ def whoami() -> ProcId:
 
 
 def log(message: str) -> None:
-    """One line to runner.log, which is our stderr."""
-    sys.stderr.write(f"{clock.wall_ms()} {message}\n")
-    sys.stderr.flush()
+    """One line to runner.log, which is our stderr; a full disk loses it, and nothing else."""
+    with contextlib.suppress(OSError):
+        sys.stderr.write(f"{clock.wall_ms()} {message}\n")
+        sys.stderr.flush()
 
 
 class Runner:
@@ -97,6 +106,7 @@ class Runner:
         self._to_start: set[tuple[int, int]] = set()
         self._start_at: int | None = None
         self._leave_at: int | None = None
+        self._last_words = ""
         become_subreaper()
         self._layout = Layout(os.path.dirname(os.path.dirname(run_dir.path)))
         self._inbox = InboxSource(run_dir.path)
@@ -139,7 +149,7 @@ class Runner:
         try:
             anew = restore(self._layout, self.run, self._live)
         except SidecarError as exc:
-            log(f"the run directory was deleted and cannot be made anew for now: {exc}")
+            self._log_once(f"the run directory was deleted and cannot be made anew for now: {exc}")
             return
         self._dir.close()
         self._dir.lease.release()
@@ -156,6 +166,11 @@ class Runner:
         if self._leave_at is None:
             self._leave_at = now + policy.LEAVE_WAIT_MS
         return not self._wardens or now >= self._leave_at
+
+    @property
+    def led(self) -> Collection[tuple[int, int]]:
+        """The (step, attempt) that have a warden of this process."""
+        return self._live.keys()
 
     def feed(self, *events: Event, at: int | None = None) -> None:
         """Adds what happened, at ``at`` (ms since the epoch) or now, to the queue."""
@@ -205,6 +220,8 @@ class Runner:
             if live.is_time_to_ring(now):
                 self._journal.ring("output")
         self.feed(*self._inbox.turn(now, is_woken=self._inbox.fd in ready))
+        for story in self._inbox.take_refused():
+            log(f"not a command: {story}")
         self.feed(*self._deadlines.passed(now))
 
     def _terminated(self) -> StopRequested:
@@ -214,7 +231,7 @@ class Runner:
             cause=StopCause.PARENT if nested else StopCause.SIGNAL,
             client=None,
             reason="the parent run ended" if nested else "the runner was told to terminate",
-            grace_ms=policy.GRACE_MS,
+            grace_ms=policy.NESTED_GRACE_MS if nested else policy.GRACE_MS,
             command_id=None,
         )
 
@@ -237,6 +254,9 @@ class Runner:
             case StartAttempt(step=step, attempt=attempt):
                 self._start(step, attempt, now)
             case EndTree(step=step, attempt=attempt, grace_ms=grace_ms):
+                # Why it is ended comes first: if we die in between, its death must not look like
+                # its own doing.  A disk that refuses delays no stop.
+                self._journal.flush(now)
                 live = self._live.get((step, attempt))
                 if live is not None:
                     live.end_tree(grace_ms, self._wardens, now)
@@ -264,10 +284,14 @@ class Runner:
                 return
             try:
                 booted = start.warden_for(self._dir, step, attempt, self._paths)
-            except (StorageError, SpawnRefused) as exc:
-                log(f"attempt {attempt} of step {step} has to wait: {exc}")
+            except (StorageError, SpawnRefused, NotFound) as exc:
+                self._log_once(f"attempt {attempt} of step {step} has to wait: {exc}")
                 self._to_start.add((step, attempt))
                 self._start_at = now + policy.STORAGE_RETRY_MS
+                return
+            except (DamagedRun, AgentUnavailable) as exc:
+                # What was asked for is not known any more, and trying again will not tell it.
+                self._refuse_start(step, attempt, Failure(code="spawn-failed", message=exc.message))
                 return
         self._wardens.add(booted.pid)
         self._live[step, attempt] = LiveAttempt(
@@ -281,8 +305,16 @@ class Runner:
             if self.run.stopping is None:
                 self._start(step, attempt, clock.now_ms())
             else:
-                failure = Failure(code="never-started", message="stopped before it was started")
-                self.feed(SpawnFailed(step=step, attempt=attempt, failure=failure))
+                self._refuse_start(step, attempt, diagnose.NEVER_STARTED)
+
+    def _refuse_start(self, step: int, attempt: int, failure: Failure) -> None:
+        self.feed(SpawnFailed(step=step, attempt=attempt, failure=failure))
+
+    def _log_once(self, message: str) -> None:
+        """What is tried again and again is told when it is new."""
+        if message != self._last_words:
+            self._last_words = message
+            log(message)
 
     def _result_stored(self, outcome: Outcome) -> None:
         self.feed(ResultStored(outcome=outcome))

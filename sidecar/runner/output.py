@@ -2,12 +2,14 @@
 
 Owns the log descriptors.  After the agent's exit its output may be held open by others; what is
 there is taken until it was silent for 2 s, or 8 s have passed in all (``core.policy``).  While the
-storage refuses, nothing is given up: the bytes are in the pipe, and the ending waits for them.
+storage refuses, nothing is given up: the bytes are in the pipe, and the ending waits for them.  A
+log that something else stands in the place of is tried again as well, but no ending waits for it.
 
 This module must never look into the output, and never wait.  Times are monotonic milliseconds.
 """
 
 import contextlib
+import errno
 import os
 from collections.abc import Iterator
 
@@ -15,6 +17,9 @@ from sidecar.core import policy
 from sidecar.core.errors import StorageError
 from sidecar.procs import pump
 from sidecar.store import attempts, layout
+
+# What may pass by itself; a link or a missing directory does not.
+_PASSING = frozenset(errno.errorcode[number] for number in pump.STORAGE_ERRNOS)
 
 _STREAMS = (("stdout", layout.STDOUT_LOG), ("stderr", layout.STDERR_LOG))
 
@@ -25,6 +30,8 @@ class _Stream:
     def __init__(self, source_fd: int, path: str) -> None:
         self.source_fd = source_fd
         self.state = pump.OPEN
+        self.is_lost = False
+        """Whether the log cannot be opened for a reason that will not pass."""
         self._path = path
         self._log_fd = -1
         self._pump: pump.Pump | None = None
@@ -40,9 +47,11 @@ class _Stream:
         if self._pump is None:
             try:
                 self._log_fd = attempts.open_log(self._path)
-            except StorageError:
+            except StorageError as exc:
                 self.state = pump.BLOCKED
+                self.is_lost = exc.errno_name not in _PASSING
                 return
+            self.is_lost = False
             self._pump = pump.Pump(self.source_fd, self._log_fd)
         self.state = self._pump.step()
 
@@ -50,7 +59,7 @@ class _Stream:
         """Goes on in a new log, at the old offsets: what was before is a hole."""
         size = self.size
         self.close()
-        self._path, self._pump = path, None
+        self._path, self._pump, self.is_lost = path, None, False
         with contextlib.suppress(StorageError, OSError):  # then it is tried again like any log
             self._log_fd = attempts.open_log(path)
             os.ftruncate(self._log_fd, size)
@@ -101,6 +110,11 @@ class Output:
     def _is_blocked(self) -> bool:
         return any(stream.state == pump.BLOCKED for stream in self._streams)
 
+    @property
+    def _is_waited_for(self) -> bool:
+        """Whether a stream is blocked that the ending has to wait for."""
+        return any(stream.state == pump.BLOCKED and not stream.is_lost for stream in self._streams)
+
     def descriptors(self) -> Iterator[int]:
         """What to poll; a blocked or finished stream would only spin."""
         if not self.is_done:
@@ -118,9 +132,9 @@ class Output:
         """When ``step`` has something to do without any descriptor being ready."""
         if self.is_done:
             return None
-        if self._is_blocked:
-            return self._retry_at
-        return self._drain_limit()
+        limit = None if self._is_waited_for else self._drain_limit()
+        times = (self._retry_at if self._is_blocked else None, limit)
+        return min((at for at in times if at is not None), default=None)
 
     def _drain_limit(self) -> int | None:
         if self._draining_since is None:
@@ -143,6 +157,7 @@ class Output:
             self._grown_at = now
         if self._is_blocked:
             self._retry_at = now + policy.STORAGE_RETRY_MS
+        if self._is_waited_for:
             return False
         limit = self._drain_limit()
         if limit is None or not (self.is_complete or now >= limit):

@@ -25,7 +25,9 @@ def warden_for(run_dir: LeasedRunDir, step: int, attempt: int, paths: list[str])
     """Writes the order and forks the warden, which starts the agent at once.
 
     Raises ``StorageError`` if the order cannot be written, ``SpawnRefused`` if no process can be
-    forked; both may pass, and nothing has begun then.
+    forked, ``NotFound`` if the run's directory is gone; all may pass.  Raises ``DamagedRun`` or
+    ``AgentUnavailable`` if the request does not tell any more what to start.  Nothing has begun
+    then.
     """
     launch = run_dir.read_request()
     asked = launch.steps[step]

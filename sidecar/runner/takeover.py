@@ -9,6 +9,7 @@ This module must never conclude anything from silence or age.
 
 import os
 import select
+from collections.abc import Collection
 
 from sidecar.core import diagnose, policy
 from sidecar.core.diagnose import AttemptEvidence
@@ -74,8 +75,8 @@ def gather(
         runner_vanished=record.runner_vanished_at is not None,
         exit_before_loss=record.has_exited_unprompted,
         proof=proof,
-        stdout_bytes=run_dir.output(step, attempt.number, "stdout", 0, 0).size,
-        stderr_bytes=run_dir.output(step, attempt.number, "stderr", 0, 0).size,
+        stdout_bytes=report.log_size(run_dir, step, attempt.number, "stdout"),
+        stderr_bytes=report.log_size(run_dir, step, attempt.number, "stderr"),
         preview=report.preview(run_dir, step, attempt.number),
         runner_log=report.runner_log_tail(run_dir),
     )
@@ -88,7 +89,10 @@ def _final_record(path: str) -> WardenRecord | None:
     """
     until = clock.now_ms() + policy.WARDEN_WAIT_MS
     while True:
-        record = records.read_record(path)
+        try:
+            record = records.read_record(path)
+        except OSError:  # something else has its name, or it may not be read: it tells nothing
+            record = WardenRecord(is_alive=None)
         if record is None or record.is_alive is False:
             return record
         if record.is_alive is None and record.proof is not None:
@@ -120,10 +124,17 @@ def _exit(record: WardenRecord) -> AgentExit | None:
     return AgentExit(code=number) if how == "code" else AgentExit(signal=number)
 
 
-def events(run_dir: LeasedRunDir, run: Run, now: int) -> list[Event]:
-    """What is to be told to the machine about every live attempt of ``run``."""
+def events(
+    run_dir: LeasedRunDir, run: Run, now: int, *, but: Collection[tuple[int, int]] = ()
+) -> list[Event]:
+    """What is to be told to the machine about every live attempt of ``run``.
+
+    ``but`` are the (step, attempt) that this process itself has just started: they have a leader.
+    """
     found: list[Event] = []
     for step, attempt in live_attempts(run):
+        if (step.index, attempt.number) in but:
+            continue
         evidence = gather(run_dir, run, step.index, attempt, now)
         found += diagnose.attempt_events(
             step.index, attempt, evidence, is_stopping=run.stopping is not None
@@ -146,9 +157,23 @@ def lead(run_dir: str, paths: list[str], lease: Lease) -> None:
     if result is not None:
         runner.feed(ResultStored(outcome=result.outcome))
     else:
-        if state.state is RunState.QUEUED and not start.has_record(leased, 0, 1):
-            runner.take_inbox()  # a stop that came before any start
-        runner.feed(RunnerStarted(runner=whoami(), adopted=True))
-        runner.settle_queue()
-        runner.feed(*events(leased, runner.run, clock.wall_ms()))
+        _begin(runner, has_begun=start.has_record(leased, 0, 1))
+        # What the machine has just had started is alive, and no dead runner's.
+        runner.feed(*events(leased, runner.run, clock.wall_ms(), but=runner.led))
     runner.lead()
+
+
+def _begin(runner: Runner, *, has_begun: bool) -> None:
+    """Takes the lead, and every stop that somebody was promised while nobody led.
+
+    The stop comes first, so that nothing is started that is to be ended; unless the first attempt
+    is under way but not in the log yet, which has to know it before it can be stopped.
+    """
+    started = RunnerStarted(runner=whoami(), adopted=True)
+    if runner.run.state is RunState.QUEUED and has_begun:
+        runner.feed(started)
+        runner.take_inbox()
+    else:
+        runner.take_inbox()
+        runner.feed(started)
+    runner.settle_queue()

@@ -13,10 +13,9 @@ from typing import Any, Final, Protocol
 
 import orjson
 
-from sidecar.server import framing, stdio
+from sidecar.server import stdio
 from sidecar.server.diary import log
 from sidecar.server.flow import Inlet, Outlet
-from sidecar.server.framing import Broken, Decoder, Frame, Noise, TooLarge
 from sidecar.server.gate import (
     Cancel,
     Gate,
@@ -28,7 +27,9 @@ from sidecar.server.gate import (
     Route,
     Serve,
 )
+from sidecar.wire import framing
 from sidecar.wire.errors import RpcCode, fault_object
+from sidecar.wire.framing import Broken, Decoder, Frame, Noise, TooLarge
 
 MAX_UNDER_WAY: Final = 512
 """Requests under way, of those that take their own time to end; beyond it none is taken."""

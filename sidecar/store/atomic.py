@@ -171,22 +171,6 @@ def replace_at(
     return time_ns
 
 
-def write_new(path: str, data: bytes, *, durable: bool) -> None:
-    """Makes ``path`` with ``data``.  For files that nobody looks for before they are complete.
-
-    Raises ``StorageError``: ``EEXIST`` if there is anything of that name; nothing is left then.
-    """
-    directory, name = os.path.split(path)
-    try:
-        dir_fd = open_dir(directory)
-        try:
-            _write_new_at(dir_fd, name, data, durable=durable)
-        finally:
-            os.close(dir_fd)
-    except OSError as exc:
-        raise storage_error("make", path, exc) from exc
-
-
 def append(fd: int, data: bytes, *, path: str = "a log") -> None:
     """Appends all of ``data`` to a file opened with ``O_APPEND``, or nothing of it.
 
@@ -319,24 +303,6 @@ def _open_temp(dir_fd: int, name: str) -> tuple[int, str]:
             continue
         return fd, temp
     raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
-
-
-def _write_new_at(dir_fd: int, name: str, data: bytes, *, durable: bool) -> None:
-    fd = os.open(name, _NEW_FLAGS, FILE_MODE, dir_fd=dir_fd)
-    try:
-        try:
-            make_private(fd)
-            write_all(fd, data)
-            if durable:
-                os.fdatasync(fd)
-        finally:
-            os.close(fd)
-    except BaseException:
-        with contextlib.suppress(OSError):  # the first refusal is the one to tell
-            os.unlink(name, dir_fd=dir_fd)
-        raise
-    if durable:
-        _sync_names(dir_fd)
 
 
 def _sync_names(dir_fd: int) -> None:

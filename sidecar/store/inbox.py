@@ -52,54 +52,34 @@ def post(run_dir: str, kind: str, command: Command, *, order: str) -> str:
 class Inbox:
     """The inbox as the run's leader has it."""
 
-    __slots__ = ("_ignored", "_retry", "_run_dir", "_seen", "refused")
+    __slots__ = ("_ignored", "_run_dir", "refused")
 
     def __init__(self, run_dir: str) -> None:
         self._run_dir = run_dir
-        self._seen: set[str] = set()
         self._ignored: set[str] = set()
-        self._retry = True
         self.refused: list[str] = []
-        """Why files were refused, one line each, for the runner's log."""
-
-    def changed(self) -> bool:
-        """Whether ``pending`` would tell something new.
-
-        By the names: they are few, and a directory's time does not change for what happens within
-        one tick of the clock.  Never raises: a listing that fails is due again.
-        """
-        try:
-            return self._retry or not self._names() <= self._seen
-        except StorageError:
-            return True
+        """Why files were refused, one line each, for the runner's log, which takes them."""
 
     def pending(self) -> list[Posted]:
         """The commands that were not finished, in order.
 
         Never raises: what cannot be read for the moment, or the whole inbox, is left out and tried
-        again the next time; ``changed`` stays true until then.
+        again the next time.
         """
         try:
             names = self._names()
         except StorageError:
-            self._retry = True
             return []
-        retry = False
         found = []
         for name in sorted(names):
             try:
                 found.append(Posted(command_id=name, command=self._read(name)))
-            except StorageError:
-                retry = True
             except DamagedRun as exc:
-                if exc.damage == "unreadable":
-                    retry = True  # what it asks is not known, so it must not be thrown away
-                else:
+                # What is only unreadable asks for something unknown: it must not be thrown away.
+                if exc.damage != "unreadable":
                     self._refuse(name, exc)
-            except FileNotFoundError:
-                continue  # taken back by its sender
-        self._seen = names
-        self._retry = retry
+            except (StorageError, FileNotFoundError):
+                continue  # not to be read for the moment; or taken back by its sender
         return found
 
     def finish(self, command_id: str) -> None:
@@ -107,7 +87,6 @@ class Inbox:
         if not _COMMAND_ID.fullmatch(command_id):
             raise Bug(f"not the id of a command: {command_id[:80]!r}")
         self._move(command_id, DONE)
-        self._seen.discard(command_id)
 
     def _names(self) -> set[str]:
         """What lies there; not the folders, and not what is only being written."""

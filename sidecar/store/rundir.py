@@ -27,9 +27,6 @@ from sidecar.store.lease import Lease
 DOCUMENT_MAX_BYTES = 512 * 1024 * 1024
 """A sanity bound: several of the largest prompts, each character escaped."""
 
-RUNNER_LOG_MAX_BYTES = 16 * 1024 * 1024
-"""A log of our own is short; a longer one is not worth the memory."""
-
 Stream = Literal["stdout", "stderr"]
 Stamp = tuple[tuple[int, int, int], ...]
 
@@ -176,8 +173,12 @@ class LeasedRunDir(RunDir):
 
     def write_status(self, run: Run, *, durable: bool) -> None:
         """Replaces status.json; readers tell each version from every other by its stamp."""
+        path = self._path(layout.STATUS)
         if self._status_time_ns < 0:
-            self._status_time_ns = _stamp_of(self._path(layout.STATUS))[2]
+            try:
+                self._status_time_ns = _stamp_of(path)[2]
+            except OSError as exc:
+                raise atomic.storage_error("look at", path, exc) from exc
         self._status_time_ns = self._write(layout.STATUS, codec.encode_status(run), durable=durable)
 
     def append(self, recorded: Recorded) -> None:

@@ -116,10 +116,12 @@ async def _progress_is_complete(
     )
 
 
+@pytest.mark.parametrize("name", ["neovim", "visual-studio-code", "emacs"])
 async def test_a_workspace_that_changes_is_no_fault(
-    editor: LanguageClient, capabilities: types.ClientCapabilities, state_dir: Path
+    editor: LanguageClient, name: str, state_dir: Path
 ) -> None:
     # What editors send to every server, whatever it offers.
+    capabilities = client_capabilities(name)
     await editor.initialize_session(types.InitializeParams(capabilities=capabilities))
     uri = (state_dir.parent / "file.txt").as_uri()
     item = types.TextDocumentItem(uri=uri, language_id="text", version=1, text="a\n")

@@ -11,32 +11,73 @@ from pathlib import Path
 import pytest
 
 from tests.support.conversation import ServerGoneError
-from tests.support.serving import Servers, launch_of, lines_of, serving
+from tests.support.serving import Servers, SidecarClient, launch_of, lines_of, serving
 
 LAUNCHES = 100
 
 # At most so many servers die for one launch, or a bad seed would never come to an end.
 DEATHS_MAX = 3
 
+# Turns of a loop that does nothing: about as long as a launch takes, so that death comes before
+# it, in it, and after it, without a look at any clock.
+LONGEST_SPIN = 400_000
 
-def launch_with_retries(servers: Servers, chance: random.Random, token: str, file: Path) -> str:
+
+class Fleet:
+    """One server at work, and the next one starting up behind it."""
+
+    def __init__(self, servers: Servers, chance: random.Random) -> None:
+        self._servers = servers
+        self._chance = chance
+        self._spare = servers.start()
+        self._current: SidecarClient | None = None
+        self.deaths = 0
+
+    def at_work(self) -> SidecarClient:
+        """The server to speak to now."""
+        if self._current is None:
+            self._current, self._spare = self._spare, self._servers.start()
+            self._current.initialize()
+        return self._current
+
+    def kill_soon(self) -> None:
+        """Kill the server at work at a moment of chance."""
+        for _ in range(self._chance.randrange(LONGEST_SPIN)):
+            pass
+        self.at_work().proc.kill()
+        self.deaths += 1
+
+    def bury(self) -> None:
+        """Turn to the next server, if this one was killed."""
+        if self._current is not None and self._current.proc.poll() is not None:
+            self._current.abandon()
+            self._current = None
+
+    def end(self) -> SidecarClient:
+        """Send the one that only waited away; the server at work is left."""
+        client = self.at_work()
+        self._spare.abandon()
+        return client
+
+
+def launch_with_retries(fleet: Fleet, chance: random.Random, launch: dict[str, object]) -> str:
     """Launch by servers that die at a moment of ``chance``; the run's id, once one has answered."""
-    launch = launch_of(f"echo {token} >>{file}", clientToken=token)
     for death in range(DEATHS_MAX + 1):
-        client = servers.connect()
+        client = fleet.at_work()
         request = client.post("run/launch", launch)
-        if death < DEATHS_MAX and chance.random() < 0.7:
-            # Counted in turns of a loop that does nothing: below, within and beyond a launch.
-            for _ in range(int(chance.expovariate(1 / 20_000))):
-                pass
-            client.proc.kill()
+        is_killed = death < DEATHS_MAX and chance.random() < 0.5
+        if is_killed:
+            fleet.kill_soon()
         try:
             run_id: str = client.result(request)["run"]["runId"]
         except ServerGoneError:
-            client.abandon()
             continue
-        client.abandon()
-        return run_id
+        else:
+            return run_id
+        finally:
+            if is_killed:
+                client.proc.wait()
+            fleet.bury()
     raise AssertionError("the last server was not killed")
 
 
@@ -51,11 +92,18 @@ def test_no_run_is_lost_or_doubled(
     file = tmp_path / "tokens"
     tokens = [f"token-{number}" for number in range(LAUNCHES)]
     with serving(request, state_dir) as servers:
-        run_ids = [launch_with_retries(servers, chance, token, file) for token in tokens]
-        client = servers.connect()
+        fleet = Fleet(servers, chance)
+        run_ids = [
+            launch_with_retries(
+                fleet, chance, launch_of(f"echo {token} >>{file}", clientToken=token)
+            )
+            for token in tokens
+        ]
+        client = fleet.end()
         runs = client.wait_over(*run_ids)
         assert {run["state"] for run in runs} == {"complete"}
         assert len(set(run_ids)) == LAUNCHES
         assert sorted(lines_of(file)) == sorted(tokens)
         listed = client.list(scope="all", limit=1000)
         assert sorted(run["runId"] for run in listed) == sorted(run_ids)
+        assert fleet.deaths > LAUNCHES // 10

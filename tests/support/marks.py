@@ -49,6 +49,11 @@ def parent_of(pid: int) -> int:
     return int(stat.rpartition(")")[2].split()[1])
 
 
+def zombies_below(pid: int) -> list[int]:
+    """Every child of ``pid`` that has ended and was not collected."""
+    return [child for child in children_of(pid) if not is_running(child)]
+
+
 def is_running(pid: int) -> bool:
     """Whether this pid is a process that is no zombie."""
     try:

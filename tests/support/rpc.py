@@ -233,6 +233,7 @@ class Client:
     def log(self) -> str:
         """The end of the conversation, for a failure."""
         lines = [f"--- conversation with {self.name} (pid {self.proc.pid})", *self._talk.tail()]
+        lines += [f"--- the process: {state_of(self.proc.pid)}"]
         complaint = self.stderr().strip()
         if complaint:
             lines += ["--- its standard error", complaint[-2000:]]
@@ -318,6 +319,16 @@ def not_reading(client: Client) -> Iterator[None]:
         yield
     finally:
         client.is_reading = True
+
+
+def state_of(pid: int) -> str:
+    """What a process is doing, by the kernel's own words."""
+    try:
+        place = Path(f"/proc/{pid}")
+        state = (place / "stat").read_text().rpartition(")")[2].split()[0]
+        return f"state {state}, waits in {(place / 'wchan').read_text()}"
+    except OSError as exc:
+        return f"not to be seen: {exc.strerror}"
 
 
 def peak_kib(client: Client) -> int:

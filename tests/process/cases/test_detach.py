@@ -37,7 +37,7 @@ def session_members(session: int) -> list[int]:
     return members
 
 
-@pytest.mark.parametrize("way", ["eof", "term", "kill", "hup-to-the-session", "kill-the-session"])
+@pytest.mark.parametrize("way", ["kill", "hup-to-the-session", "kill-the-session"])
 def test_the_run_completes_and_its_log_is_complete(
     servers: Servers, tmp_path: Path, way: str
 ) -> None:
@@ -49,10 +49,6 @@ def test_the_run_completes_and_its_log_is_complete(
     members = session_members(client.proc.pid)
     assert client.proc.pid in members
     match way:
-        case "eof":
-            client.hang_up()
-        case "term":
-            client.signal(signal.SIGTERM)
         case "kill":
             client.signal(signal.SIGKILL)
         case "hup-to-the-session":

@@ -3,8 +3,7 @@
 import sys
 from pathlib import Path
 
-import pytest
-
+from tests.support.each import each
 from tests.support.serving import Servers, SidecarClient, cli
 
 CODES = [0, 1, 2, 3, 42, 77, 100, 126, 127, 128, 129, 130, 137, 143, 254, 255]
@@ -65,9 +64,9 @@ def test_a_report_of_an_error_and_a_good_code_are_both_kept(client: SidecarClien
     assert client.text(good["runId"]) == client.text(bad["runId"]) == said + "\n"
 
 
-@pytest.mark.parametrize("kind", ["missing", "not-executable", "no-interpreter", "directory"])
+@each("kind", ["missing", "not-executable", "no-interpreter", "directory"])
 def test_what_cannot_be_started_says_why(client: SidecarClient, tmp_path: Path, kind: str) -> None:
-    program = tmp_path / "the program"
+    program = tmp_path / f"the {kind} program"
     match kind:
         case "not-executable":
             program.write_text("#!/bin/sh\n")

@@ -74,7 +74,7 @@ def test_it_ends_without_being_asked_and_is_told_once(
     assert run["proof"]["state"] in ("observed", "unknown")
     if run["proof"]["state"] == "observed":
         assert_none_marked(mark)
-    client.run_to_end("sleep 3")
+    client.run_to_end("sleep 3" if victims == ("runner",) else "true")
     client.sync()
     assert told_ends(client, run_id) == 1
     wait_until(lambda: not marked(mark), what="an empty tree")
@@ -139,16 +139,15 @@ def test_without_any_server_and_then_with_one(
 
 
 def test_the_server_is_killed_right_after_its_answer(servers: Servers, tmp_path: Path) -> None:
-    for number in range(10):
-        client = servers.connect()
+    client = servers.connect()
+    for number in range(8):
         told = tmp_path / f"told-{number}"
         run_id = client.launch(f"echo once >>{told}")["runId"]
         client.kill()
-        after = servers.connect()
-        assert run_id in [run["runId"] for run in after.list(scope="all")]
-        assert after.wait_over(run_id)[0]["state"] == "complete"
+        client = servers.connect()
+        assert run_id in [run["runId"] for run in client.list(scope="all")]
+        assert client.wait_over(run_id)[0]["state"] == "complete"
         assert told.read_text() == "once\n"
-        after.close()
 
 
 def test_a_lost_run_can_be_hidden_and_launched_again(servers: Servers, state_dir: Path) -> None:

@@ -8,12 +8,13 @@ import hashlib
 import os
 import shutil
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.each import each
 from tests.support.marks import parent_of
 from tests.support.serving import Gate, Servers, SidecarClient
 from tests.support.wait import wait_until
@@ -94,70 +95,99 @@ def three_runs(servers: Servers) -> list[str]:
     return run_ids
 
 
-@pytest.mark.parametrize("mode", DAMAGES)
-def test_a_damaged_status(servers: Servers, state_dir: Path, mode: str) -> None:
-    first, damaged, last = three_runs(servers)
-    run_dir = state_dir / "runs" / damaged
-    DAMAGES[mode](run_dir / "status.json")
-    before = fingerprint(run_dir)
+class Ward:
+    """One run for each mode of damage, a good one before and after them, and no server."""
+
+    def __init__(self, servers: Servers, state_dir: Path, modes: Iterable[str]) -> None:
+        self.runs_dir = state_dir / "runs"
+        client = servers.connect()
+        self.first = client.run_to_end("echo first")["runId"]
+        launched = {mode: client.launch(f"echo {mode}", label=mode)["runId"] for mode in modes}
+        client.wait_over(*launched.values())
+        self.last = client.run_to_end("false")["runId"]
+        client.close()
+        self.damaged: dict[str, str] = launched
+
+    def damage(self, *names: str) -> None:
+        """Do to these files of each run what its mode says."""
+        for mode, run_id in self.damaged.items():
+            for name in names:
+                DAMAGES[mode](self.runs_dir / run_id / name)
+
+    def state(self) -> dict[str, dict[str, str]]:
+        """What there is of each damaged run, by mode."""
+        return {mode: fingerprint(self.runs_dir / run_id) for mode, run_id in self.damaged.items()}
+
+    def assert_others_are_listed(self, listed: dict[str, Any]) -> None:
+        """The good ones are there, in their order; nothing can be said of the damaged ones."""
+        ids = [run["runId"] for run in listed["runs"]]
+        assert [run_id for run_id in ids if run_id not in self.damaged.values()] == [
+            self.last,
+            self.first,
+        ]
+
+
+def test_a_damaged_status(servers: Servers, state_dir: Path) -> None:
+    ward = Ward(servers, state_dir, DAMAGES)
+    ward.damage("status.json")
+    before = ward.state()
 
     client = servers.connect()
     listed = client.call("run/list", {"scope": "all"})
-    assert [run["runId"] for run in listed["runs"]] == [last, first]
-    assert [Path(problem["path"]).name for problem in listed["problems"]] in (
-        [damaged],
-        ["status.json"],
-    )
-    assert damaged in listed["problems"][0]["path"]
-    assert listed["problems"][0]["error"]
-    for method in ("run/get", "run/stop", "run/dismiss"):
-        error = client.refusal(method, {"runId": damaged})
-        assert error["code"] == -32803
-        assert error["data"]["code"] not in ("internal", "not-found"), (method, error)
+    ward.assert_others_are_listed(listed)
+    assert len(listed["runs"]) == 2
+    problems = {str(problem["path"]): problem for problem in listed["problems"]}
+    for mode, run_id in ward.damaged.items():
+        told = [problem for path, problem in problems.items() if run_id in path]
+        assert len(told) == 1, (mode, listed["problems"])
+        assert told[0]["error"]
+        for method in ("run/get", "run/stop", "run/dismiss"):
+            error = client.refusal(method, {"runId": run_id})
+            assert error["code"] == -32803
+            assert error["data"]["code"] not in ("internal", "not-found"), (mode, method, error)
     assert client.run_to_end("true")["state"] == "complete"
     assert len(client.list(scope="all")) == 3
-    assert fingerprint(run_dir) == before
-    tidy_up(state_dir, damaged)
+    assert ward.state() == before
+    for run_id in ward.damaged.values():
+        tidy_up(state_dir, run_id)
 
 
-@pytest.mark.parametrize("mode", DAMAGES)
-def test_another_damaged_file(servers: Servers, state_dir: Path, mode: str) -> None:
+def test_every_other_file_damaged(servers: Servers, state_dir: Path) -> None:
     # The status is good, so the run is still there; what cannot be read is refused, not invented.
-    first, damaged, last = three_runs(servers)
-    run_dir = state_dir / "runs" / damaged
-    for name in FILES:
-        DAMAGES[mode](run_dir / name)
-    before = fingerprint(run_dir)
+    ward = Ward(servers, state_dir, DAMAGES)
+    ward.damage(*FILES)
+    before = ward.state()
 
     client = servers.connect()
     listed = client.call("run/list", {"scope": "all"})
-    ids = [run["runId"] for run in listed["runs"]]
-    assert [run_id for run_id in ids if run_id != damaged] == [last, first]
-    assert damaged in ids or damaged in str(listed["problems"])
-    for method in ("run/result", "run/events", "run/output", "run/get"):
-        message = client.answer(client.post(method, {"runId": damaged}))
-        code = message.get("error", {}).get("data", {}).get("code")
-        assert code != "internal", (method, message)
-    assert client.call("run/result", {"runId": last})["state"] == "complete"
-    assert fingerprint(run_dir) == before
-    tidy_up(state_dir, damaged)
+    ward.assert_others_are_listed(listed)
+    for mode, run_id in ward.damaged.items():
+        assert run_id in str(listed)
+        for method in ("run/result", "run/events", "run/output", "run/get"):
+            message = client.answer(client.post(method, {"runId": run_id}))
+            code = message.get("error", {}).get("data", {}).get("code")
+            assert code != "internal", (mode, method, message)
+    assert client.call("run/result", {"runId": ward.first})["state"] == "complete"
+    assert ward.state() == before
+    for run_id in ward.damaged.values():
+        tidy_up(state_dir, run_id)
 
 
-@pytest.mark.parametrize("mode", ["half", "zero", "missing", "directory", "foreign"])
-def test_a_damaged_dismissal(servers: Servers, state_dir: Path, mode: str) -> None:
-    first, damaged, last = three_runs(servers)
+def test_a_damaged_dismissal(servers: Servers, state_dir: Path) -> None:
+    ward = Ward(servers, state_dir, ["half", "zero", "missing", "directory", "foreign", "loop"])
     client = servers.connect()
-    client.call("run/dismiss", {"runId": damaged})
+    for run_id in ward.damaged.values():
+        client.call("run/dismiss", {"runId": run_id})
     client.close()
-    DAMAGES[mode](state_dir / "runs" / damaged / "dismissed.json")
+    ward.damage("dismissed.json")
 
     client = servers.connect()
     listed = client.call("run/list", {"scope": "all", "includeDismissed": True})
-    others = [run["runId"] for run in listed["runs"] if run["runId"] != damaged]
-    assert others == [last, first]
-    assert damaged in str(listed)
-    message = client.answer(client.post("run/get", {"runId": damaged}))
-    assert message.get("error", {}).get("data", {}).get("code") != "internal"
+    ward.assert_others_are_listed(listed)
+    for mode, run_id in ward.damaged.items():
+        assert run_id in str(listed), mode
+        message = client.answer(client.post("run/get", {"runId": run_id}))
+        assert message.get("error", {}).get("data", {}).get("code") != "internal", mode
 
 
 def test_what_does_not_belong_there_is_named_or_ignored_and_left_alone(
@@ -185,7 +215,7 @@ def test_what_does_not_belong_there_is_named_or_ignored_and_left_alone(
     (state_dir / "active" / "not-a-run-id").unlink(missing_ok=True)
 
 
-@pytest.mark.parametrize(
+@each(
     "tail",
     [
         b"Traceback (most recent call last):\n  dir(parent)\n",
@@ -195,13 +225,11 @@ def test_what_does_not_belong_there_is_named_or_ignored_and_left_alone(
         b"\n\n\n",
         b"[]\n17\nnull\n",
     ],
-    ids=["traceback", "torn", "nuls", "half-character", "blank", "no-objects"],
 )
 def test_a_log_with_a_foreign_tail_is_still_read(
-    servers: Servers, state_dir: Path, tail: bytes
+    client: SidecarClient, state_dir: Path, tail: bytes
 ) -> None:
-    run_id = three_runs(servers)[0]
-    client = servers.connect()
+    run_id = client.run_to_end("true")["runId"]
     before = client.call("run/events", {"runId": run_id})
     log = state_dir / "runs" / run_id / "events.jsonl"
     with log.open("ab") as file:
@@ -212,10 +240,9 @@ def test_a_log_with_a_foreign_tail_is_still_read(
 
 
 def test_an_event_that_is_written_in_two_pieces_is_seen_once_and_whole(
-    servers: Servers, state_dir: Path
+    client: SidecarClient, state_dir: Path
 ) -> None:
-    run_id = three_runs(servers)[0]
-    client = servers.connect()
+    run_id = client.run_to_end("true")["runId"]
     whole = client.call("run/events", {"runId": run_id})
     log = state_dir / "runs" / run_id / "events.jsonl"
     content = log.read_bytes()
@@ -267,27 +294,34 @@ def test_numbers_go_on_after_a_damaged_log(
     tidy_up(state_dir, run_id)
 
 
-@pytest.mark.parametrize("mode", ["half", "zero", "missing", "directory"])
-def test_a_damaged_run_that_nobody_leads_is_not_repaired_into_nothing(
-    servers: Servers, state_dir: Path, tmp_path: Path, mode: str
+def test_damaged_runs_that_nobody_leads_are_not_repaired_into_nothing(
+    servers: Servers, state_dir: Path
 ) -> None:
-    client, gate = servers.connect(), Gate(tmp_path / "gate")
-    run_id = client.launch(gate.wait)["runId"]
-    kill_all_of(client, run_id)
+    client = servers.connect()
+    modes = ("half", "zero", "missing", "directory")
+    damaged = {mode: client.launch("exec sleep 600")["runId"] for mode in modes}
+    for run_id in damaged.values():
+        kill_all_of(client, run_id)
     client.kill()
-    run_dir = state_dir / "runs" / run_id
-    DAMAGES[mode](run_dir / "status.json")
-    kept = {name: value for name, value in fingerprint(run_dir).items() if name != "runner.log"}
 
+    def kept() -> dict[str, dict[str, str]]:
+        found = {mode: fingerprint(state_dir / "runs" / run) for mode, run in damaged.items()}
+        for files in found.values():
+            files.pop("runner.log", None)
+        return found
+
+    for mode, run_id in damaged.items():
+        DAMAGES[mode](state_dir / "runs" / run_id / "status.json")
+    before = kept()
     after = servers.connect()
     # Longer than a caretaker waits before it would adopt.
     assert after.run_to_end("sleep 5")["state"] == "complete"
     listed = after.call("run/list", {"scope": "all"})
-    assert run_id in str(listed.get("problems"))
-    found = fingerprint(run_dir)
-    assert {name: found.get(name) for name in kept} == kept
+    assert all(run_id in str(listed.get("problems")) for run_id in damaged.values())
+    assert kept() == before
     after.unread("run/notice")
-    tidy_up(state_dir, run_id)
+    for run_id in damaged.values():
+        tidy_up(state_dir, run_id)
 
 
 def test_a_live_run_whose_status_is_damaged_heals_by_its_own_writer(

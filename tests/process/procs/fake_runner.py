@@ -8,6 +8,7 @@ import fcntl
 import json
 import os
 import select
+import signal
 import time
 from pathlib import Path
 
@@ -127,7 +128,7 @@ class FakeRunner:
         self.handle.close_stdin()
 
     def do_kill_warden(self, _: str) -> None:
-        self.handle.kill()
+        os.kill(self.handle.pid, signal.SIGKILL)
 
     def do_inherit(self, grace_ms: str) -> None:
         self.inherited = inherit.EndInherited(now_ms(), int(grace_ms))

@@ -1,5 +1,6 @@
 """What adopt reads of a warden's record, whoever is at work on it meanwhile."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -90,3 +91,22 @@ def test_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "warden").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(OSError, match="symbolic links"):
         records.read_record(str(tmp_path / "warden"))
+
+
+@pytest.mark.parametrize("kind", ["directory", "link", "fifo"])
+def test_what_has_the_name_of_a_record_is_refused_or_empty_but_never_waited_for(
+    tmp_path: Path, kind: str
+) -> None:
+    path = tmp_path / "warden"
+    match kind:
+        case "directory":
+            path.mkdir()
+        case "link":
+            path.symlink_to("/dev/null")
+        case _:
+            os.mkfifo(path)
+    if kind == "fifo":
+        assert records.read_record(str(path)) == records.WardenRecord(is_alive=False)
+        return
+    with pytest.raises(OSError, match=r"warden|directory"):
+        records.read_record(str(path))

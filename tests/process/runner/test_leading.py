@@ -1,14 +1,19 @@
 """A run from its launch to its end, as its files tell it."""
 
+import contextlib
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
 
+from sidecar.control import stop
 from sidecar.core import lifecycle
 from sidecar.core.states import ProofState, Run, RunState, StopCause, run_proof
+from sidecar.runner import loop
 from sidecar.store.events import read_events
+from tests.support.marks import parent_of
 from tests.support.runs import Runs
 from tests.support.wait import wait_until
 
@@ -156,3 +161,31 @@ def test_nothing_that_is_secret_leaves_the_request(runs: Runs) -> None:
         if path.is_file() and b"CANARY" in path.read_bytes()
     ]
     assert holders == ["request.json"]
+
+
+def test_a_warden_that_somebody_stopped_still_ends_its_tree(runs: Runs) -> None:
+    run_id = runs.launch("sleep", "60")
+    warden = parent_of(runs.wait_running(run_id))
+    os.kill(warden, signal.SIGSTOP)
+    stop.stop(runs.ctx, run_id)
+    run = runs.wait(run_id)
+    assert (run.state, run_proof(run).state) == (RunState.STOPPED, ProofState.OBSERVED)
+
+
+def test_what_lies_in_the_inbox_and_is_no_command_is_told_in_the_log(runs: Runs) -> None:
+    run_id = runs.launch("sleep", "60")
+    runs.wait_running(run_id)
+    (runs.path(run_id) / "inbox" / "strange").write_text("CANARY")
+    stop.stop(runs.ctx, run_id)
+    assert runs.wait(run_id).state is RunState.STOPPED
+    assert "inbox/strange" in runs.story(run_id)
+    assert "CANARY" not in runs.story(run_id)
+
+
+def test_words_that_a_full_disk_refuses_cost_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        monkeypatch.setattr(sys, "stderr", full)
+        loop.log("to nobody")
+        monkeypatch.undo()
+        with contextlib.suppress(OSError):
+            full.close()

@@ -29,13 +29,12 @@ def test_files_are_private_whatever_the_umask(tmp_path: Path, umask: int) -> Non
     before = os.umask(umask)
     try:
         replace(tmp_path / "replaced")
-        atomic.write_new(str(tmp_path / "new"), b"new", durable=True)
         os.close(atomic.open_for_writing(str(tmp_path / "log"), appending=True))
         atomic.mkdir_private(str(tmp_path), "dir")
     finally:
         os.umask(before)
     modes = {entry.name: stat.S_IMODE(entry.stat().st_mode) for entry in tmp_path.iterdir()}
-    assert modes == {"replaced": 0o600, "new": 0o600, "log": 0o600, "dir": 0o700}
+    assert modes == {"replaced": 0o600, "log": 0o600, "dir": 0o700}
 
 
 def test_a_loose_mode_is_tightened_by_the_next_write(tmp_path: Path) -> None:
@@ -51,7 +50,6 @@ def test_bytes_that_the_system_takes_one_by_one_all_arrive(
     whole = os.write
     monkeypatch.setattr(os, "write", lambda fd, data: whole(fd, data[:1]))
     replace(tmp_path / "replaced", b"every byte of it")
-    atomic.write_new(str(tmp_path / "new"), b"every byte of it", durable=False)
     fd = atomic.open_for_writing(str(tmp_path / "log"), appending=True)
     atomic.append(fd, b"every byte of it")
     os.close(fd)
@@ -111,19 +109,6 @@ def test_a_refused_write_leaves_the_old_file_and_nothing_else(
     assert read(tmp_path / "file") == (b"new" if fails == "fsync" else b"old")
 
 
-def test_a_refused_new_file_is_not_left_half_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(_: int) -> None:
-        raise OSError(5, "no luck")
-
-    monkeypatch.setattr(os, "fdatasync", refuse)
-    with pytest.raises(StorageError) as caught:
-        atomic.write_new(str(tmp_path / "new"), b"x", durable=True)
-    assert caught.value.errno_name == "EIO"
-    assert names(tmp_path) == []
-
-
 def test_a_link_in_the_place_of_a_document_is_replaced_and_not_followed(
     tmp_path: Path, canary: Path
 ) -> None:
@@ -150,7 +135,7 @@ def test_links_planted_under_the_names_of_temporary_files_are_passed_over(
     assert all((folder / name).is_symlink() for name in planted)
 
 
-@pytest.mark.parametrize("how", ["write", "new", "log", "read", "mkdir-inside", "sync"])
+@pytest.mark.parametrize("how", ["write", "log", "read", "mkdir-inside", "sync"])
 def test_a_linked_directory_is_not_entered(tmp_path: Path, how: str) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -159,7 +144,6 @@ def test_a_linked_directory_is_not_entered(tmp_path: Path, how: str) -> None:
     path = str(tmp_path / "link" / "file")
     doing: dict[str, Callable[[], object]] = {
         "write": lambda: atomic.replace_file(path, b"x", durable=False),
-        "new": lambda: atomic.write_new(path + "2", b"x", durable=False),
         "log": lambda: atomic.open_for_writing(path, appending=True),
         "read": lambda: atomic.read_file(path, max_bytes=10),
         "mkdir-inside": lambda: atomic.mkdir_private(str(tmp_path), "link", "inside"),
@@ -169,18 +153,6 @@ def test_a_linked_directory_is_not_entered(tmp_path: Path, how: str) -> None:
         doing[how]()
     assert names(elsewhere) == ["file"]
     assert (elsewhere / "file").read_text() == "theirs"
-
-
-@pytest.mark.parametrize("target", ["file", "link", "dangling", "directory", "fifo"])
-def test_a_new_file_never_takes_the_place_of_another(
-    tmp_path: Path, canary: Path, target: str
-) -> None:
-    path = tmp_path / "name"
-    _make(target, path, canary)
-    with pytest.raises(StorageError) as caught:
-        atomic.write_new(str(path), b"x", durable=False)
-    assert caught.value.errno_name == "EEXIST"
-    assert canary.read_text() == "alive"
 
 
 def test_a_directory_in_the_place_of_a_document_is_refused(tmp_path: Path) -> None:

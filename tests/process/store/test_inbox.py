@@ -95,28 +95,11 @@ def test_only_a_time_and_chance_make_an_order(run_dir: RunDir, odd: str) -> None
         post(run_dir.path, "go", stop("x"), order=order(1))
 
 
-def test_changes_are_told_until_they_were_looked_at(run_dir: RunDir) -> None:
-    inbox = Inbox(run_dir.path)
-    assert inbox.changed()
-    inbox.pending()
-    assert not inbox.changed()
-    first = put(run_dir, 1)
-    assert inbox.changed()
-    assert inbox.pending() == [first]
-    assert not inbox.changed()  # though it is not finished
-    second = put(run_dir, 2)
-    assert inbox.changed()
-    assert inbox.pending() == [first, second]
-    inbox.finish(first.command_id)
-    assert not inbox.changed()
-
-
 def test_what_is_being_written_is_not_looked_at(run_dir: RunDir) -> None:
     (folder(run_dir) / f".{order(1)}-stop.json.7.1.tmp").write_bytes(b'{"format":1,')
     inbox = Inbox(run_dir.path)
     assert inbox.pending() == []
     assert inbox.refused == []
-    assert not inbox.changed()
 
 
 # --- what is refused -----------------------------------------------------------------------------
@@ -194,7 +177,6 @@ def test_what_is_no_command_is_put_aside_once_and_never_acted_on(
     assert inbox.pending() == [good]
     assert len(inbox.refused) == 1
     assert inbox.pending() == [good]
-    assert not inbox.changed()
     assert len(inbox.refused) == 1
     assert names(folder(run_dir, "inbox/refused")) == [name]
     assert elsewhere.read_bytes() == codec.encode_command(stop("not yours"))
@@ -222,7 +204,6 @@ def test_what_cannot_even_be_put_aside_is_not_looked_at_again(
     inbox = Inbox(run_dir.path)
     assert inbox.pending() == []
     assert inbox.pending() == []
-    assert not inbox.changed()
     assert len(inbox.refused) == 1
 
 
@@ -242,10 +223,8 @@ def test_what_cannot_be_read_for_the_moment_is_tried_again(
     with monkeypatch.context() as patched:
         patched.setattr(os, "open", refuse)
         assert inbox.pending() == []
-        assert inbox.changed()
     assert inbox.pending() == [posted]
     assert inbox.refused == []
-    assert not inbox.changed()
 
 
 def test_an_inbox_that_cannot_be_listed_is_tried_again(
@@ -260,7 +239,6 @@ def test_an_inbox_that_cannot_be_listed_is_tried_again(
     with monkeypatch.context() as patched:
         patched.setattr(os, "listdir", refuse)
         assert inbox.pending() == []
-        assert inbox.changed()
     assert inbox.pending() == [posted]
 
 

@@ -173,6 +173,24 @@ def test_a_refusal_to_start_is_told_and_tried_again_later(state_dir: Path) -> No
     assert caretaker.tend(RETRY).adopting == (run_id,)
 
 
+def test_a_run_that_no_adopter_can_lead_is_tried_less_and_less_often(state_dir: Path) -> None:
+    spawner = StandIn()
+    ctx = context(state_dir, spawner=spawner)
+    run_id = lost(ctx)
+    caretaker = Caretaker(ctx)
+    tried = [now for now in range(0, 100 * RETRY, DELAY) if caretaker.tend(now).adopting]
+    assert tried == [DELAY + times * RETRY for times in (0, 1, 3, 7, 15, 31, 63)]
+    assert set(spawner.adopted) == {run_id}
+
+
+def test_but_never_given_up(state_dir: Path) -> None:
+    caretaker = Caretaker(context(state_dir, spawner=StandIn()))
+    lost(caretaker._ctx)
+    caretaker.tend(0)
+    for number in range(1, 100):
+        assert caretaker.tend(number * policy.ADOPT_RETRY_MAX_MS).adopting != ()
+
+
 def test_a_budget_that_is_too_small_starves_nobody(
     state_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

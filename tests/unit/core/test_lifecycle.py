@@ -25,6 +25,7 @@ from sidecar.core.events import (
     AgentExited,
     DeadlinePassed,
     OutputSeen,
+    Recorded,
     ResultStored,
     RunnerLost,
     SpawnFailed,
@@ -194,6 +195,12 @@ def test_a_deadline_is_counted_from_the_start_also_after_an_adoption() -> None:
     assert SetDeadline(step=None, delay_ms=600, timeout_ms=1000) in effects
 
 
+def test_a_clock_that_was_set_back_lengthens_no_deadline() -> None:
+    run, _ = play(launched(timeout_ms=1000), started(), spawned())
+    _, effects = play(run, started(adopted=True), now=NOW - 86_400_000)
+    assert SetDeadline(step=None, delay_ms=1000, timeout_ms=1000) in effects
+
+
 def test_a_lost_warden_fails_the_attempt_but_its_tree_is_still_ended() -> None:
     run, effects = play(launched(), started(), spawned(), WardenLost(step=0, attempt=1))
     assert EndTree(step=0, attempt=1, grace_ms=3000) in effects
@@ -278,6 +285,13 @@ def test_a_chain_goes_on_after_success_and_skips_after_failure() -> None:
     assert run.steps[1].state is StepState.SKIPPED
     assert run.outcome is not None
     assert run.outcome.reason == "exit-status"
+
+
+def test_a_record_that_is_late_to_this_version_still_uses_up_its_number() -> None:
+    run, _ = play(launched(), started(), spawned(), exited(), drained(), proven())
+    late = Recorded(seq=run.seq + 1, at=NOW, event=drained())
+    assert lifecycle.step(run, late.event, NOW) == (run, ())
+    assert lifecycle.fold(run, late) == replace(run, seq=run.seq + 1)
 
 
 def test_an_impossible_event_is_a_bug_with_the_story() -> None:

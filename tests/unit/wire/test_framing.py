@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.server import framing
-from sidecar.server.framing import Broken, Decoder, Frame, Noise, TooLarge, encode
+from sidecar.wire import framing
+from sidecar.wire.framing import Broken, Decoder, Frame, Noise, TooLarge, encode
 
 
 def decode(data: bytes, *, chunk: int | None = None, body_max: int = 1000) -> list[Frame]:
