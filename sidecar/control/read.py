@@ -239,9 +239,9 @@ def _whole_characters(data: bytes, limit: int, *, is_last: bool) -> int:
     if is_last and len(data) <= limit:
         return len(data)
     fitting = text.complete_prefix(data[:limit])
-    longer = range(limit + 1, len(data) + 1)
-    whole = (n for n in longer if text.complete_prefix(data[:n]) == n)
-    return fitting or next(whole, len(data) if is_last else 0)
+    # Bytes that only look like the beginning of a character are told as such by what follows them.
+    longer = (text.complete_prefix(data[:n]) for n in range(limit + 1, len(data) + 1))
+    return fitting or next(filter(None, longer), len(data) if is_last else 0)
 
 
 def result(ctx: Context, ref: str) -> RunResult:

@@ -209,7 +209,8 @@ def _stop_requested(run: Run, event: StopRequested, now: int) -> tuple[Run, Effe
     if run.outcome is not None:
         return run, _finish(event)
     grace_ms = min(event.grace_ms, run.stopping.grace_ms if run.stopping else event.grace_ms)
-    if run.stopping is None or run.stopping.cause is StopCause.DEADLINE:
+    outranks = event.cause is StopCause.USER
+    if run.stopping is None or (outranks and run.stopping.cause is StopCause.DEADLINE):
         stopping = Stopping(
             cause=event.cause,
             requested_at=now,

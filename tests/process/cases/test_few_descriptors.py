@@ -1,8 +1,11 @@
 """With 64 descriptors a server serves two hundred runs: nothing is kept for what is over."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.support.serving import Servers, launch_of
+from tests.support.wait import wait_until
 
 FEW = ["sh", "-c", 'ulimit -n 64 && exec "$@"', "sh"]
 
@@ -20,7 +23,9 @@ def test_two_hundred_short_runs(servers: Servers) -> None:
     assert len(client.list(scope="all", limit=1000)) == 200
 
 
-def test_when_the_limit_is_met_the_server_says_so_and_goes_on(servers: Servers) -> None:
+def test_when_the_limit_is_met_the_server_says_so_and_goes_on(
+    servers: Servers, state_dir: Path
+) -> None:
     client = servers.start(wrapper=["sh", "-c", 'ulimit -n 24 && exec "$@"', "sh"])
     client.initialize()
     launches = [client.post("run/launch", launch_of("true")) for _ in range(60)]
@@ -34,6 +39,9 @@ def test_when_the_limit_is_met_the_server_says_so_and_goes_on(servers: Servers) 
     assert client.list() == []
     assert client.run_to_end("true")["state"] == "complete"
     assert len(client.list(scope="all", limit=1000)) == len(run_ids) + 1
+    # What could not even be cleared away without a descriptor is, by the next who has some.
+    servers.connect()
+    wait_until(lambda: not list((state_dir / "staging").iterdir()), what="a clean sweep")
 
 
 def test_many_live_runs_do_not_use_up_the_servers_descriptors(servers: Servers) -> None:

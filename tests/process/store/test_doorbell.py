@@ -1,8 +1,10 @@
 """Ringing wakes whoever listens, harms nobody, and never waits."""
 
+import contextlib
 import os
 import socket
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -42,9 +44,20 @@ def sockets(directory: str) -> list[Path]:
     return sorted(Path(directory).iterdir())
 
 
+@contextlib.contextmanager
+def address(path: Path | str) -> Iterator[str]:
+    """Give an address of ``path`` that is short however deep the test's directory lies."""
+    path = Path(path)
+    directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield f"/proc/self/fd/{directory}/{path.name}"
+    finally:
+        os.close(directory)
+
+
 def send(path: Path | str, datagram: bytes) -> None:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
-        sender.connect(str(path))
+    with address(path) as short, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+        sender.connect(short)
         sender.send(datagram)
 
 
@@ -217,14 +230,16 @@ def test_nobody_finds_a_bell_before_it_can_be_rung(layout: Layout) -> None:
 def test_what_is_no_bell_is_neither_rung_nor_taken_down(layout: Layout, tmp_path: Path) -> None:
     real = tmp_path / "real"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as outside:
-        outside.bind(str(real))
+        with address(real) as short:
+            outside.bind(short)
         outside.setblocking(False)
         Path(layout.doorbells, "1-link.sock").symlink_to(real)
         Path(layout.doorbells, "2-file.sock").write_text("")
         Path(layout.doorbells, "3-dir.sock").mkdir()
         os.mkfifo(Path(layout.doorbells, "4-fifo.sock"))
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as stream:
-            stream.bind(str(Path(layout.doorbells, "5-stream.sock")))
+            with address(Path(layout.doorbells, "5-stream.sock")) as short:
+                stream.bind(short)
             stream.listen()
             bells = Bells(layout)
             assert bells.ring("status", RUN_ID, 1) == 0

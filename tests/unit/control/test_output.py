@@ -91,6 +91,17 @@ def test_a_page_can_always_hold_a_character(state_dir: Path) -> None:
     assert paged(ctx, run_id, limit=1) == ["\U0001f600".encode(), b"x"]
 
 
+@pytest.mark.parametrize("data", [b"\xc0\xc0\xc0\xc0\x00", b"\xf0\x9f\xf0\x9f!", b"\xe2\xe2x"])
+@pytest.mark.parametrize("limit", [1, 2, 3, 4])
+def test_bytes_that_are_no_characters_are_no_dead_end(
+    state_dir: Path, data: bytes, limit: int
+) -> None:
+    ctx = context(state_dir)
+    run_id, runner = running(ctx, data)
+    runner.end()
+    assert b"".join(paged(ctx, run_id, limit)) == data
+
+
 @settings(max_examples=50)
 @given(
     data=st.one_of(st.binary(max_size=60), st.text(max_size=30).map(str.encode)),

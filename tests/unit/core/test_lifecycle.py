@@ -189,6 +189,19 @@ def test_a_persons_stop_outranks_a_deadline_that_came_first() -> None:
     assert run.outcome.state is RunState.STOPPED
 
 
+@pytest.mark.parametrize("cause", [StopCause.PARENT, StopCause.SIGNAL])
+def test_only_a_persons_stop_does(cause: StopCause) -> None:
+    run, _ = play(
+        launched(timeout_ms=100),
+        started(),
+        spawned(),
+        DeadlinePassed(step=None, timeout_ms=100),
+        stop(500, cause),
+    )
+    assert run.stopping is not None
+    assert (run.stopping.cause, run.stopping.grace_ms) == (StopCause.DEADLINE, 500)
+
+
 def test_a_deadline_is_counted_from_the_start_also_after_an_adoption() -> None:
     run, _ = play(launched(timeout_ms=1000), started(), spawned())
     _, effects = play(run, started(adopted=True), now=NOW + 400)
