@@ -145,7 +145,7 @@ class Caretaker:
         since = self._free_since.setdefault(run_id, now)
         is_due = run_id in self._expected or now - since >= policy.ADOPT_DELAY_MS
         tries = self._tries.get(run_id, _Tries(0, now))
-        if is_due and now >= tries.next_at:
+        if is_due and now >= tries.next_at and len(doing.adopting) < policy.ADOPT_AT_ONCE:
             pause_ms = min(policy.ADOPT_RETRY_MS << tries.count, policy.ADOPT_RETRY_MAX_MS)
             self._tries[run_id] = _Tries(tries.count + 1, now + pause_ms)
             self._expected.discard(run_id)

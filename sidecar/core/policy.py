@@ -55,6 +55,10 @@ INBOX_SCAN_MS = 5000
 ADOPT_DELAY_MS = 2000
 """A server waits so long before it adopts a run whose lease is free, since a warden is faster."""
 
+ADOPT_AT_ONCE = 20
+"""So many adopters it starts at most in one look: when the machine comes up again every run that
+was active has lost its leader, and a thousand interpreters at once would bring it down again."""
+
 ADOPT_RETRY_MS = 10_000
 """And so long before it tries again on the same run; twice as long each further time."""
 

@@ -20,19 +20,12 @@ NO_SUCH_PID = 4_200_000
 
 
 @pytest.mark.parametrize("words", [b"", b"Content-Length: 100\r\n\r\n{", b"Content-Le"])
-def test_end_of_input_before_initialize(servers: Servers, words: bytes) -> None:
-    client = servers.start()
-    client.send(words)
-    client.hang_up()
-    client.wait_end()
-
-
-@pytest.mark.parametrize("words", [b"", b"Content-Length: 100\r\n\r\n{"])
-def test_end_of_input_after_initialize(servers: Servers, words: bytes) -> None:
-    client = servers.connect()
-    client.send(words)
-    client.hang_up()
-    client.wait_end()
+def test_end_of_input(servers: Servers, words: bytes) -> None:
+    early, late = servers.start(), servers.connect()
+    for client in (early, late):
+        client.send(words)
+        client.hang_up()
+        client.wait_end()
 
 
 def test_nobody_at_all_on_the_other_end(servers: Servers) -> None:

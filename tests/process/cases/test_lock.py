@@ -1,14 +1,16 @@
 """Locks and their leftovers: crowds, the dead among them, and hands that delete what is held."""
 
+import os
 import shutil
 import signal
 from pathlib import Path
 
 import pytest
 
+from tests.support.each import each
 from tests.support.expectations import over, status
 from tests.support.marks import assert_none_marked, marked, wait_marked
-from tests.support.serving import Gate, Servers
+from tests.support.serving import Gate, Servers, SidecarClient
 
 CROWD = 10
 ROUNDS = 20
@@ -46,19 +48,16 @@ def test_ten_servers_at_once_half_of_them_killed(servers: Servers) -> None:
     assert len(servers.connect().list(scope="all", limit=1000)) == launched
 
 
-@pytest.mark.parametrize("content", ["", "own", "1", "4194303", "dead", "not a number"])
+@each("content", ["", str(os.getpid()), "1", "4194303", "dead", "not a number"])
 def test_stale_files_of_others_lock_nobody_out(
-    servers: Servers, state_dir: Path, content: str
+    client: SidecarClient, state_dir: Path, content: str
 ) -> None:
     # Locks are the kernel's; whatever a file by that name says is nothing.
-    first = servers.connect()
-    run_id = first.run_to_end("true")["runId"]
-    first.kill()
+    run_id = client.run_to_end("true")["runId"]
     (state_dir / "runs" / run_id / "lease").write_text(content)
     (state_dir / "lock").write_text(content)
-    second = servers.connect()
-    assert second.run_to_end("true")["state"] == "complete"
-    second.call("run/remove", {"runId": run_id})
+    assert client.run_to_end("true")["state"] == "complete"
+    client.call("run/remove", {"runId": run_id})
 
 
 def test_the_lease_of_a_live_run_is_deleted(

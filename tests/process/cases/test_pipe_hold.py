@@ -6,15 +6,14 @@ import signal
 import sys
 from pathlib import Path
 
-import pytest
-
+from tests.support.each import each
 from tests.support.marks import assert_none_marked, wait_marked
 from tests.support.serving import SidecarClient
 
 
-@pytest.mark.parametrize("code", [0, 1])
+@each("code", [0, 1])
 def test_a_silent_holder(client: SidecarClient, tmp_path: Path, code: int) -> None:
-    mark = tmp_path / "mark"
+    mark = tmp_path / f"mark-{code}"
     run = client.run_to_end(f"M={mark} sleep 600 & echo done; exit {code}")
     assert run["state"] == ("failed" if code else "complete")
     assert run["steps"][0]["exitCode"] == code

@@ -11,8 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
+from tests.support.each import each
 from tests.support.expectations import notification
 from tests.support.marks import CHILDREN, assert_none_marked, marked, wait_marked
 from tests.support.serving import Servers, SidecarClient, cli
@@ -59,9 +58,9 @@ def runner_of(client: SidecarClient, run_id: str) -> int:
     return int(started[-1]["runner"]["pid"])
 
 
-@pytest.mark.parametrize("tree", TREES)
+@each("tree", list(TREES))
 def test_a_stop_reaches_all_of_it(client: SidecarClient, tmp_path: Path, tree: str) -> None:
-    mark = tmp_path / "mark"
+    mark = tmp_path / f"mark-{tree}"
     run_id = plant(client, mark, tree)
     run = client.stop(run_id)
     assert_none_marked(mark)
@@ -69,11 +68,11 @@ def test_a_stop_reaches_all_of_it(client: SidecarClient, tmp_path: Path, tree: s
     assert run["proof"] | {"state": "observed"} == run["proof"]
 
 
-@pytest.mark.parametrize("way", ["no-grace", "deadline", "cli", "runner-term", "step-deadline"])
+@each("way", ["no-grace", "deadline", "cli", "runner-term", "step-deadline"])
 def test_every_way_to_end_is_as_thorough(
-    servers: Servers, state_dir: Path, tmp_path: Path, way: str
+    client: SidecarClient, state_dir: Path, tmp_path: Path, way: str
 ) -> None:
-    client, mark = servers.connect(), tmp_path / "mark"
+    mark = tmp_path / f"mark-{way}"
     fields: dict[str, Any] = {}
     if way == "deadline":
         fields = {"timeoutMs": 2500}
@@ -113,11 +112,11 @@ def test_the_death_of_the_runner_ends_all_of_it(client: SidecarClient, tmp_path:
     client.unread("run/notice")
 
 
-@pytest.mark.parametrize("code", [0, 3])
+@each("code", [0, 3])
 def test_what_is_left_at_a_natural_end_is_ended_too(
     client: SidecarClient, tmp_path: Path, code: int
 ) -> None:
-    mark = tmp_path / "mark"
+    mark = tmp_path / f"mark-{code}"
     run = client.run_to_end(
         f"M={mark} nohup sleep 600 >/dev/null 2>&1 & M={mark} setsid sleep 600 >/dev/null 2>&1 & "
         f"exit {code}"

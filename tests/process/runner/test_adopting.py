@@ -76,6 +76,19 @@ def test_a_stop_before_any_start_starts_nothing(leaderless: Runs, tmp_path: Path
     assert not mark.exists()
 
 
+def test_a_stop_of_a_first_attempt_that_only_its_warden_knows_of(leaderless: Runs) -> None:
+    run_id = leaderless.launch("true")
+    told = "spawning 7 1 boot 5\nrunning 8 2 6\nexited code 3 7\nproof observed subreaper 0 8\n"
+    (leaderless.path(run_id) / "steps/0/1/warden").write_text(told)
+    stop.stop(leaderless.ctx, run_id)
+    adopt(leaderless, run_id)
+    run = leaderless.read(run_id)
+    attempt = run.steps[0].attempt
+    assert attempt is not None
+    assert (run.state, run_proof(run).state) == (RunState.STOPPED, ProofState.OBSERVED)
+    assert (attempt.agent and attempt.agent.pid, attempt.exit and attempt.exit.code) == (8, 3)
+
+
 def test_an_adopter_does_not_take_its_own_warden_for_one_that_was_lost(leaderless: Runs) -> None:
     run_id = leaderless.launch("sh", "-c", "echo begun; sleep 1; echo done")
     argv = [sys.executable, str(SLOW_ADOPTER), str(leaderless.path(run_id))]

@@ -183,6 +183,17 @@ def test_a_run_that_no_adopter_can_lead_is_tried_less_and_less_often(state_dir: 
     assert set(spawner.adopted) == {run_id}
 
 
+def test_many_that_lost_their_leader_at_once_are_adopted_by_and_by(state_dir: Path) -> None:
+    spawner = StandIn()
+    ctx = context(state_dir, spawner=spawner)
+    runs = [lost(ctx) for _ in range(2 * policy.ADOPT_AT_ONCE + 1)]
+    caretaker = Caretaker(ctx)
+    caretaker.tend(0)
+    started = [len(caretaker.tend(DELAY + number).adopting) for number in range(4)]
+    assert started == [policy.ADOPT_AT_ONCE, policy.ADOPT_AT_ONCE, 1, 0]
+    assert sorted(spawner.adopted) == sorted(runs)
+
+
 def test_but_never_given_up(state_dir: Path) -> None:
     caretaker = Caretaker(context(state_dir, spawner=StandIn()))
     lost(caretaker._ctx)
