@@ -107,3 +107,8 @@ def test_no_run_is_lost_or_doubled(
         listed = client.list(scope="all", limit=1000)
         assert sorted(run["runId"] for run in listed) == sorted(run_ids)
         assert fleet.deaths > LAUNCHES // 10
+        # A server that died before its runner was started left that to be repaired.
+        client.sync()
+        client.unread("run/notice")
+        # A server that died between commit and spawn left a run to an adopter: that is told.
+        assert {notice["kind"] for notice in client.unread("run/notice")} <= {"repaired"}

@@ -62,6 +62,11 @@ class Client:
         self._last_id = 0
         self.is_closed = False
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the conversation goes on: neither closed in order nor given up."""
+        return not self.is_closed
+
     # --- sending ---------------------------------------------------------------------------------
 
     def send(self, data: bytes, *, deadline_s: float = DEADLINE_S) -> None:

@@ -19,33 +19,31 @@ ROUNDS = 20
 @pytest.mark.slow
 @pytest.mark.timeout(180)
 def test_ten_servers_at_once_half_of_them_killed(servers: Servers) -> None:
-    launched = 0
     for turn in range(ROUNDS):
         crowd = [servers.start() for _ in range(CROWD)]
-        # Killed at every stage: before they have read a line, while they start, and right after.
-        for number, client in enumerate(crowd):
-            if number % 2 and turn % 3 == 0:
-                client.kill()
-        living = [client for client in crowd if not client.is_closed]
-        handshakes = [(client, client.post_initialize()) for client in living]
-        for number, (client, handshake) in enumerate(handshakes):
-            if number % 2 and turn % 3 == 1:
-                client.kill()
-            else:
+        doomed, living = crowd[1::2], crowd[::2]
+        # Killed in turn before they have read a line, while they start, and in the middle of it.
+        if turn % 3 == 0:
+            kill_all(doomed)
+        handshakes = [(client, client.post_initialize()) for client in crowd if client.is_open]
+        if turn % 3 == 1:
+            kill_all(doomed)
+        for client, handshake in handshakes:
+            if client.is_open:
                 client.result(handshake)
                 client.notify("initialized", {})
-        living = [client for client in living if not client.is_closed]
-        assert len(living) >= CROWD // 2
         run_id = living[0].launch("true")["runId"]
-        launched += 1
-        for number, client in enumerate(living):
-            if number and turn % 3 == 2 and number % 2:
-                client.kill()
+        if turn % 3 == 2:
+            kill_all(doomed)
         for client in living:
-            if not client.is_closed:
-                client.expect(over(run_id))
-                client.close()
-    assert len(servers.connect().list(scope="all", limit=1000)) == launched
+            client.expect(over(run_id))
+            client.close()
+    assert len(servers.connect().list(scope="all", limit=1000)) == ROUNDS
+
+
+def kill_all(clients: list[SidecarClient]) -> None:
+    for client in clients:
+        client.kill()
 
 
 @each("content", ["", str(os.getpid()), "1", "4194303", "dead", "not a number"])

@@ -6,44 +6,32 @@ import signal
 import sys
 from pathlib import Path
 
-from tests.support.each import each
 from tests.support.marks import assert_none_marked, wait_marked
 from tests.support.serving import SidecarClient
 
-
-@each("code", [0, 1])
-def test_a_silent_holder(client: SidecarClient, tmp_path: Path, code: int) -> None:
-    mark = tmp_path / f"mark-{code}"
-    run = client.run_to_end(f"M={mark} sleep 600 & echo done; exit {code}")
-    assert run["state"] == ("failed" if code else "complete")
-    assert run["steps"][0]["exitCode"] == code
-    assert client.text(run["runId"]) == "done\n"
-    assert_none_marked(mark)
-
-
-def test_a_ticking_holder(client: SidecarClient, tmp_path: Path) -> None:
-    # It is never silent: only a bound in all ends the wait for its output.
-    mark = tmp_path / "mark"
-    run = client.run_to_end(
-        f"sh -c 'while :; do echo tick; sleep 0.1; done' {mark} & echo done; exit 0"
-    )
-    assert (run["state"], run["steps"][0]["exitCode"]) == ("complete", 0)
-    assert "done" in client.text(run["runId"]).split("\n")
-    assert_none_marked(mark)
+# Who holds the output when the agent exits, and how: silent, talking, elsewhere, in a flood.
+HOLDERS = {
+    "silent": ("M={mark} sleep 600 & echo done; exit 0", 0),
+    "silent-and-failed": ("M={mark} sleep 600 & echo done; exit 1", 1),
+    "other-session": ("M={mark} setsid sleep 600 & echo done", 0),
+    "ticking": ("sh -c 'while :; do echo tick; sleep 0.1; done' {mark} & echo done; exit 0", 0),
+    "flooding": ("echo done; M={mark} yes & sleep 0.1; exit 3", 3),
+}
 
 
-def test_a_holder_in_a_session_of_its_own(client: SidecarClient, tmp_path: Path) -> None:
-    mark = tmp_path / "mark"
-    run = client.run_to_end(f"M={mark} setsid sleep 600 & echo done")
-    assert run["state"] == "complete"
-    assert_none_marked(mark)
-
-
-def test_a_flooding_holder(client: SidecarClient, tmp_path: Path) -> None:
-    mark = tmp_path / "mark"
-    run = client.run_to_end(f"M={mark} yes & sleep 0.1; exit 3")
-    assert (run["state"], run["steps"][0]["exitCode"]) == ("failed", 3)
-    assert_none_marked(mark)
+def test_whoever_holds_the_output(client: SidecarClient, tmp_path: Path) -> None:
+    # All at once, since those that are never silent are only ended by a bound in all.
+    run_ids = {
+        name: client.launch(shell.format(mark=tmp_path / name))["runId"]
+        for name, (shell, _) in HOLDERS.items()
+    }
+    client.wait_over(*run_ids.values())
+    for name, run_id in run_ids.items():
+        run, code = client.get(run_id), HOLDERS[name][1]
+        assert run["state"] == ("failed" if code else "complete"), name
+        assert run["steps"][0]["exitCode"] == code
+        assert "done" in client.text_now(run_id).split("\n")
+        assert_none_marked(tmp_path / name)
 
 
 def test_the_agent_alone_is_killed_from_outside(client: SidecarClient, tmp_path: Path) -> None:

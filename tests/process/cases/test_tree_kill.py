@@ -15,6 +15,7 @@ from tests.support.each import each
 from tests.support.expectations import notification
 from tests.support.marks import CHILDREN, assert_none_marked, marked, wait_marked
 from tests.support.serving import Servers, SidecarClient, cli
+from tests.support.wait import wait_until
 
 # One shell, two workers behind it and one before it; none handles TERM.
 DEV_SERVER = "M={mark} sleep 600 & M={mark} sleep 600 & M={mark} sleep 600; true"
@@ -53,9 +54,14 @@ def plant(client: SidecarClient, mark: Path, tree: str, **fields: Any) -> str:
 
 def runner_of(client: SidecarClient, run_id: str) -> int:
     """The pid of the process that leads the run now."""
-    events = client.call("run/events", {"runId": run_id})["events"]
-    started = [event for event in events if event["kind"] == "runner-started"]
-    return int(started[-1]["runner"]["pid"])
+
+    def leaders() -> list[int]:
+        events = client.call("run/events", {"runId": run_id})["events"]
+        started = [event for event in events if event["kind"] == "runner-started"]
+        return [int(event["runner"]["pid"]) for event in started]
+
+    # The agent runs before its runner has said a word.
+    return wait_until(leaders, what="a runner that leads")[-1]
 
 
 @each("tree", list(TREES))
